@@ -1,6 +1,9 @@
 """Judges and prompts of an arena: 50 models, 5,000 prompts, 500 judges, 50,000 votes, hyperparameters learned.
 
     python -m benchmarks.arena [--small]
+    python -m benchmarks.arena --votes [--small]
+
+The second counts millions of votes without judges (`benchmarks.votes`); what follows is about the first.
 
 Utilities, tastes of judges and effects of prompts are normal with deviations 1, 0.6 and 1.5 (logistic noise). Every run
 is a process of its own on one thread; memory is its peak above imports and data. "exact" joins the judges to the shared
@@ -20,6 +23,8 @@ import sys
 import time
 import warnings
 from pathlib import Path
+
+from benchmarks import votes
 
 ROOT = Path(__file__).resolve().parents[1]
 FULL, SMALLER, TINY = (50, 5_000, 500, 50_000), (15, 300, 30, 3_000), (6, 30, 8, 240)  # models, prompts, judges, votes
@@ -81,8 +86,12 @@ def job(order):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--small", action="store_true", help="a tiny size: only to see that everything runs")
+    parser.add_argument("--votes", action="store_true", help="count millions of votes, against evalica and pyarrow")
     parser.add_argument("--job", help=argparse.SUPPRESS)
     options = parser.parse_args()
+    if options.votes:
+        votes.main(small=options.small)
+        return
     if options.job:
         print(json.dumps(job(json.loads(options.job))))
         return

@@ -44,7 +44,7 @@ FILES = {
     "rank: wrong path": (None, ["rank", "matchs.csv"], ["matchs.csv", "no such file", '"matches.csv"', "Check"]),
     "rank: an address": (None, ["rank", "https://a.org/m.csv"], ["https://a.org/m.csv", "address", "Download"]),
     "rank: an empty name": (None, ["rank", ""], ["name of the file is empty", "Give the path"]),
-    "rank: a directory": (directory("d"), ["rank", "d"], ["d: this is a directory", "one file"]),
+    "rank: a directory": (directory("d"), ["rank", "d"], ["d: no file in this directory", "one file"]),
     "rank: a dangling link": (link("l.csv", "gone"), ["rank", "l.csv"], ["l.csv", "no such file", "Check the path"]),
     "rank: an empty file": (*data(""), ["bad.csv", "empty", "Give a file"]),
     "rank: blank lines": (*data("\n \n\n"), ["bad.csv", "empty"]),

@@ -15,6 +15,10 @@ from preflearn.io.opening import read_table
 from preflearn.io.table import parse_csv
 
 
+def by_arrow(text, delimiter):
+    return _by_arrow(text.encode(), delimiter)
+
+
 @pytest.fixture(params=range(20))
 def column(request):
     rng = np.random.default_rng(request.param)
@@ -92,7 +96,7 @@ def test_quick_ways_read_what_the_slow_one_reads_or_nothing(monkeypatch):
     monkeypatch.setattr(usual_csv, "BLOCK", 3)
     monkeypatch.setattr(usual_csv, "PIECE", 4)
     rng = np.random.default_rng(5)
-    read = {_in_blocks: 0, _by_arrow: 0}
+    read = {_in_blocks: 0, by_arrow: 0}
     for _ in range(cases(4_000, 60_000)):
         text = odd_text(rng)
         for way in read:
@@ -128,7 +132,7 @@ def test_large_files_are_read_as_small_ones(large, monkeypatch):
 def test_large_files_are_read_without_pyarrow(monkeypatch):
     monkeypatch.setattr(usual_csv, "LARGE", 0)
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    assert _by_arrow("a,b\n1,2\n", ",") is None
+    assert by_arrow("a,b\n1,2\n", ",") is None
     assert list(read_usual("a,b\n1,2\n", ",").columns[1]) == ["2"]
 
 

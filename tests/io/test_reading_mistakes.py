@@ -377,7 +377,10 @@ def test_there_are_enough_mistakes() -> None:
 GAMES = pd.DataFrame({"home": ["ann", "bob"], "away": ["bob", "cy"], "result": [1, -1]})
 CALLS = {
     "no such file": (lambda: read_preferences("nowhere.csv"), r"nowhere.csv: there is no such file.*Check the path"),
-    "a directory": (lambda: read_preferences("."), r"this is a directory. Give the path of one file"),
+    "a directory": (
+        lambda: read_preferences("tests"),
+        r"tests: no file in this directory ends in .parquet, .*Give one file",
+    ),
     "unknown column": (
         lambda: read_preferences(GAMES, columns="first=home,second=awy"),
         r"data frame: there is no column 'awy' for second.*nearest names: \"away\".*Name one",

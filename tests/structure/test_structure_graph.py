@@ -145,6 +145,18 @@ def test_the_three_parts_are_orthogonal_projections(seed):
     assert h.gradient + h.curl + h.harmonic == pytest.approx(1, abs=1e-8)
 
 
+def test_where_somebody_met_all_triangles_need_no_list(monkeypatch):
+    rng = np.random.default_rng(3)
+    star = [(0, k) for k in range(1, 7)] + [(7, 8), (7, 9)]  # in both parts somebody met all others
+    pairs = np.array(star + [(1, 2), (2, 3), (1, 3), (4, 5), (8, 9)] * 2)
+    X = Comparisons(10, *pairs.T, rng.normal(size=len(pairs)))
+    quick = hodge(*net_preferences(X))
+    assert quick.harmonic == pytest.approx(0, abs=1e-12)
+    monkeypatch.setattr(graph_module, "_some_met_all", lambda pairs: False)
+    slow = hodge(*net_preferences(X))
+    assert (quick.gradient, quick.curl) == pytest.approx((slow.gradient, slow.curl), abs=1e-9)
+
+
 def test_scores_rank_and_a_ring_of_four_is_harmonic(monkeypatch):
     ranked = Comparisons(4, [0, 1, 2, 0], [1, 2, 3, 2], [1, 1, 1, 2])
     h = hodge(*net_preferences(ranked))
@@ -154,7 +166,9 @@ def test_scores_rank_and_a_ring_of_four_is_harmonic(monkeypatch):
     assert ring.harmonic == pytest.approx(1)
     monkeypatch.setattr(graph_module, "MOST_TRIANGLES", 1)
     first, second = np.triu_indices(6, 1)
-    part = hodge(*net_preferences(Comparisons(6, first, second, np.random.default_rng(0).normal(size=15))))
+    met = first // 2 != second // 2  # nobody met all others
+    outcome = np.random.default_rng(0).normal(size=15)[met]
+    part = hodge(*net_preferences(Comparisons(6, first[met], second[met], outcome)))
     assert not part.complete
 
 

@@ -9,7 +9,7 @@ from sklearn.gaussian_process.kernels import RBF
 
 from preflearn import Bags, BradleyTerry, Comparisons, PreferenceGP
 from preflearn.analysis import Limits, rank
-from preflearn.likelihoods import get_likelihood
+from preflearn.likelihoods import Logit, get_likelihood
 from preflearn.report import report_html
 from preflearn.structure import circle_search, rankability
 from preflearn.structure.circle_search import _smallest_p, _strongest, cyclic_residuals, similarities, typical_distance
@@ -215,6 +215,26 @@ def test_residuals_that_are_drawn_together_have_the_moments_of_rows_drawn_apart(
     np.testing.assert_allclose(moments[0][0], moments[1][0], atol=0.04 * moments[0][1].max())
     np.testing.assert_allclose(moments[0][1], moments[1][1], rtol=0.03)
     np.testing.assert_allclose(moments[0][2], moments[1][2])
+
+
+@pytest.mark.parametrize("tie", [None, 0.4])
+def test_sums_of_many_outcomes_are_drawn_as_normal(tie, monkeypatch):
+    z, times = np.array([0.3, -0.8, 1.2]), np.array([300, 500, 800])
+    likelihood = get_likelihood("logit") if tie is None else Logit(tie=tie)
+    spread = []
+    for most in (np.inf, 0.0, None):
+        if most is not None:
+            monkeypatch.setattr(circle_search, "AS_NORMAL", most)
+        else:
+            monkeypatch.undo()
+        trials = circle_search.Trials(np.arange(3), times, 2.0 * times, np.arange(3))
+        draw, information = circle_search._simulator(likelihood, z, trials, np.random.default_rng(1))
+        drawn = draw(20_000)
+        assert np.allclose(drawn.mean(axis=1), 0.0, atol=0.03 * drawn.std(axis=1).max())
+        spread.append(drawn.std(axis=1))
+        np.testing.assert_allclose(spread[-1] ** 2, 2.0 * information, rtol=0.06)  # each counts twice
+    np.testing.assert_allclose(spread[0], spread[1], rtol=0.03)
+    assert np.array_equal(spread[2], spread[0])  # so many are drawn as normal
 
 
 def test_simulations_end_once_fifty_are_as_cyclic_as_the_data(monkeypatch):

@@ -192,12 +192,13 @@ def _circles_or_noise(case: _Case) -> list[Advice]:
         doubts += " This model has no term for circles and treats them as noise, so its intervals are too narrow."
     if any(one.term == "side" for one in ladder.left_out):
         doubts += " But the items mostly decide which of them is first: an advantage of one side may explain all of it."
-    if data.weight is not None and data.weight.max() > 1:
+    weight = data.listed_weight
+    if weight is not None and weight.max() > 1:
         doubts += (
             " A weight counts as that many equal answers. If weights mean something else, leave their column out: "
             "they can make chance look like circles."
         )
-    in_order = len(data) >= case.limits.many_comparisons and wins_in_order(data)
+    in_order = data.n_listed >= case.limits.many_comparisons and wins_in_order(data)
     order = " But they never contradict each other: compare items that have not met yet." if in_order else ""
     further = {"circles": doubts, "noise": order}
     return [

@@ -308,7 +308,8 @@ def fit_step(data: Comparisons, terms: Terms, beside: Step | None, random_state:
 
 def _by_moments(data: Comparisons, limits: Limits) -> bool:
     """Return whether all models are learned by expectation propagation: few pairs, none heavy, no groups of rows."""
-    heavy = data.weight is not None and data.weight.max() > limits.heavy_of_all
+    weight = data.listed_weight
+    heavy = weight is not None and weight.max() > limits.heavy_of_all
     return len(data.pairs) <= limits.pairs_by_moments and not heavy and data.judge is None and not has_clusters(data)
 
 

@@ -79,8 +79,8 @@ def _signs(data: Comparisons) -> tuple[Comparisons, list[Advice]]:
     """Return the comparisons with a weight and outcomes -1, 0 and 1, and what that leaves out."""
     notes = []
     if data.weight is not None and not np.all(data.weight):
-        unseen = int(np.count_nonzero(data.weight == 0))
-        notes.append(Advice("weights", f"{unseen} of {len(data)} comparisons have weight 0 and are left out."))
+        unseen = data.number(data.weight == 0)
+        notes.append(Advice("weights", f"{unseen} of {data.n_listed} comparisons have weight 0 and are left out."))
         data = data[np.flatnonzero(data.weight)]
     signs = np.sign(data.outcome)
     if np.array_equal(signs, data.outcome):
@@ -96,16 +96,16 @@ def _as_counts(data: Comparisons) -> tuple[Comparisons, list[Advice]]:
     than once their sum would be more certainty than there are answers, so that they are scaled to sum to
     (Σw)² / Σw², the number of equal ones that an average with these weights is worth.
     """
-    w = data.weight
-    if w is None or np.array_equal(2 * w, np.round(2 * w)):
+    w, each = data.weight, data.listed_weight
+    if w is None or each is None or np.array_equal(2 * each, np.round(2 * each)):
         return data, []
-    share = float(w.sum() / np.square(w).sum())
+    share = float(w.sum() / (w @ each))  # of those that were listed, w @ each are the squares
     if share > 1.0 - 1e-9:
         return data, []
     text = (
         f"Weights are not whole numbers, so they say how much comparisons matter and not how many there were: they are "
-        f"multiplied by {share:.3g}, and count {share * float(w.sum()):,.1f} together, what {len(data):,} comparisons "
-        "of uneven weight are worth."
+        f"multiplied by {share:.3g}, and count {share * float(w.sum()):,.1f} together, what {data.n_listed:,} "
+        "comparisons of uneven weight are worth."
     )
     return data._take(slice(None), weight=share * w), [Advice("weights", text)]
 

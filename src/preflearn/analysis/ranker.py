@@ -51,8 +51,9 @@ def rank(
     data : Comparisons, Ratings, data frame, path, list, dict or array
         What was compared; rows with scores are compared within their groups. Tables are recognised by their columns:
         winner,loser; left,right,winner; home,away,scores; first,second,outcome; rankings; ...
-        (`preflearn.io.read_preferences`). A list of rows (dicts) or a dict of columns is such a table; a list of
-        pairs, or an array of two columns of names, holds (winner, loser).
+        (`preflearn.io.read_preferences`). Of large files, directories such as "votes/" and patterns such as
+        "votes/*.parquet" equal rows are counted, so that they may be larger than memory. A list of rows (dicts) or a
+        dict of columns is such a table; a list of pairs, or an array of two columns of names, holds (winner, loser).
     items : data frame, path, list of rows or dict of columns, default=None
         Features of the items, one row each.
     columns : mapping, default=None
@@ -129,7 +130,7 @@ def _read(
         return listed(Reading(data, "rows with scores", {}, (), None, owner), limits)
     if progress is not None:
         progress("Reading", 0.0)
-    return listed(read_preferences(data, items, columns=columns, **reading), limits)
+    return listed(read_preferences(data, items, columns=columns, **{"counted": True, **reading}), limits)
 
 
 def rank_comparisons(
@@ -445,7 +446,7 @@ def _labels(data: Comparisons, by: Any) -> tuple[str, Any]:
 
 def _sentence(value: Any, result: RankResult) -> str:
     """Return a sentence about a category."""
-    size = f"{value}: {plural(len(result.data), 'comparison')} of {plural(len(result), 'item')}"
+    size = f"{value}: {plural(result.data.n_listed, 'comparison')} of {plural(len(result), 'item')}"
     if result.unsure:
         return f"{size}. Unsure: no item can be told from the first, read no places into it."
     tiers = int(result.ranking.tier.max())

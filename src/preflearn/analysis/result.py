@@ -209,7 +209,7 @@ class RankResult:
         units, columns = self.scale(scale, anchor), self.table(scale, anchor)
         return {
             "n_items": len(self),
-            "n_comparisons": len(self.data),
+            "n_comparisons": self.data.n_listed,
             "level": self.ranking.level,
             "read": list(self.notes),
             "model": {
@@ -313,7 +313,7 @@ class RankResult:
 
     def _file_model(self) -> tuple[Any, dict[str, Any]]:
         """Return what `preflearn.save` keeps: the model, and how new items are encoded."""
-        data = f"{plural(len(self.data), 'comparison')} of {plural(self.data.n_items, 'item')}"
+        data = f"{plural(self.data.n_listed, 'comparison')} of {plural(self.data.n_items, 'item')}"
         return self.model, {"data": data, "encoder": None if self.encoder is None else self.encoder.to_dict()}
 
     def plot(self, *, top: int | None = 30, ax: Axes | None = None) -> Axes:

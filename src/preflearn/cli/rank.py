@@ -75,7 +75,9 @@ def rank(
     worker,left,right,label; home,away,score_home,score_away;
     first,second,outcome; or rankings, one per row, best first; or a PrefLib file.
     The layout is recognised by the columns, and the output says how the file was
-    read. A hyphen (-) reads standard input.
+    read. A hyphen (-) reads standard input. A directory of CSV or Parquet files, or
+    a pattern such as 'votes/*.parquet', is one table; it may be larger than memory,
+    as equal rows are counted.
 
     Rows with scores (SVMlight) are compared within their queries, at most 1,500
     rows: each is an item with features, and the cost of their uncertainties grows
@@ -159,7 +161,7 @@ def rank(
     from preflearn.analysis.result import find_anchor
 
     with progress("Reading"):
-        read, X = read_comparisons(data, reading, by=by)
+        read, X = read_comparisons(data, reading, by=by, counted=True)
         if fixed is not None and X.names is not None:
             find_anchor(X.names, fixed)
     printed, dialect = not json and not to_stdout, dialect_for(rank)

@@ -109,16 +109,16 @@ def about(source: str) -> Iterator[None]:
 
 
 def read_comparisons(
-    source: str, options: ReadOptions, by: str | None = None, opened: Table | None = None
+    source: str, options: ReadOptions, by: str | None = None, opened: Table | None = None, *, counted: bool = False
 ) -> tuple[Reading, Comparisons]:
     """Return how a file was read, and its comparisons; rows with scores are compared within their groups.
 
-    ``by`` is the column of a category for each of them.
+    ``by`` is the column of a category for each of them; ``counted`` counts equal rows of large files.
     """
     from preflearn.analysis.ranker import listed
     from preflearn.data import Comparisons
 
-    reading = read_any(source, options, by=by, opened=opened)
+    reading = read_any(source, options, by=by, opened=opened, counted=counted)
     with about(reading.source):
         reading = listed(reading)
     assert isinstance(reading.data, Comparisons)
@@ -165,10 +165,14 @@ def describe_data(data: Ratings | Comparisons) -> str:
 
     features = plural(data.n_features, "feature") if data.n_features else "no features"
     if isinstance(data, Comparisons):
-        ties = int((data.outcome == 0).sum())
+        ties = data.number(data.outcome == 0)
         tied = f", {plural(ties, 'tie')}" if ties else ""
-        weighed = "" if data.weight is None else f", weights of {data.weight.sum():,.6g} in total"
-        return f"{plural(len(data), 'comparison')} of {plural(data.n_items, 'item')} with {features}{tied}{weighed}"
+        weighed = (
+            ""
+            if data.weight is None or data.listed_weight is None
+            else f", weights of {data.weight.sum():,.6g} in total"
+        )
+        return f"{plural(data.n_listed, 'comparison')} of {plural(data.n_items, 'item')} with {features}{tied}{weighed}"
     low, high = data.score.min(), data.score.max()
     groups = "one group" if data.n_groups == 1 else plural(data.n_groups, "group")
     return f"{plural(len(data), 'row')} with {features} in {groups}, scores from {low:g} to {high:g}"

@@ -9,7 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from preflearn.data.fields import Frozen, as_column, check_choice, check_labels, check_weight, codes, rows_text
-from preflearn.data.pair_table import PairTable, connected_parts, facts_of, merge_pairs, warn_zero_one
+from preflearn.data.pair_table import (
+    PairTable,
+    connected_parts,
+    facts_of,
+    first_of_equal,
+    merge_pairs,
+    warn_zero_one,
+)
 from preflearn.data.sides import check_outcome, check_rows, named_items
 from preflearn.data.tables import ItemTable, check_covariates, check_items, check_judges
 from preflearn.exceptions import DataError, DataWarning, Setting, first_few
@@ -66,6 +73,10 @@ class Comparisons(Frozen):
         Counts; ``n_features`` is 0 without features.
     shape : tuple
         (n_comparisons, 2).
+    times : ndarray of shape (n_comparisons,) or None
+        How many equal comparisons, as they were listed, each of these stands for; ``weight`` is their sum.
+    n_listed : int
+        How many comparisons were listed: ``n_comparisons``, or the sum of ``times``.
     pairs : PairTable
         The distinct pairs with counts of wins, losses and ties, and the pair of each comparison.
 
@@ -92,13 +103,14 @@ class Comparisons(Frozen):
     array([-1.])
     """
 
-    _ROW_FIELDS: ClassVar = ("first", "second", "outcome", "weight", *_BESIDE)
+    _ROW_FIELDS: ClassVar = ("first", "second", "outcome", "weight", "times", *_BESIDE)
 
     items: ItemArray | None
     first: NDArray[np.intp]
     second: NDArray[np.intp]
     outcome: NDArray[np.float64]
     weight: NDArray[np.float64] | None
+    times: NDArray[np.int64] | None = None
     group: NDArray[Any] | None
     judge: NDArray[Any] | None
     cluster: NDArray[Any] | None = None  # these three have a default for pickles that are older than they are
@@ -178,6 +190,7 @@ class Comparisons(Frozen):
             second=rows_second,
             outcome=check_outcome(outcome, n_rows, owner),
             weight=check_weight(weight, n_rows, owner, "comparison"),
+            times=None,
             **labels,
             covariates=numbers,
             covariate_names=covariate_names,
@@ -230,6 +243,23 @@ class Comparisons(Frozen):
         return len(self.first)
 
     @property
+    def n_listed(self) -> int:
+        """Number of comparisons as they were listed, equal ones counted apart."""
+        return self.number(np.ones(len(self), dtype=bool))
+
+    def number(self, which: NDArray[np.bool_]) -> int:
+        """Return how many of the comparisons that were listed are among some."""
+        return int(np.count_nonzero(which) if self.times is None else self.times[which].sum())
+
+    @property
+    def listed_weight(self) -> NDArray[np.float64] | None:
+        """What each of the comparisons that a row stands for weighs; None where all weigh 1 and none were given."""
+        if self.weight is None or self.times is None:
+            return self.weight
+        each = self.weight / self.times
+        return None if (each == 1.0).all() else each
+
+    @property
     def n_features(self) -> int:
         """Number of features, 0 without features."""
         return 0 if self.items is None else int(self.items.shape[1])
@@ -278,7 +308,35 @@ class Comparisons(Frozen):
         else:
             source, changed = merge_pairs(self, [])
             changed |= dict.fromkeys((*_BESIDE, "covariate_names", "judges"))
+        changed["times"] = None
         return self._take(source, **changed)
+
+    def counted(self) -> Self:
+        """Return equal comparisons as one each, which weighs as much as they do together; ``times`` is their number.
+
+        Equal are those with the same sides, outcome, weight, judge, cluster and covariates. Rankings (``group``) are
+        returned as they are, and comparisons whose cluster is unknown stay apart.
+
+        Examples
+        --------
+        >>> votes = Comparisons(None, ["ann", "bob", "ann"], ["bob", "ann", "bob"]).counted()
+        >>> len(votes), votes.n_listed, votes.weight
+        (2, 3, array([2., 1.]))
+        """
+        if self.group is not None:
+            return self
+        each = self.listed_weight
+        keys: list[NDArray[Any]] = [self.first, self.second, self.outcome]
+        keys += [] if each is None else [each]
+        keys += [] if self.judge is None else [codes(self.judge, len(self))]
+        keys += [] if self.cluster is None else [self.clusters()]
+        keys += [] if self.covariates is None else [*self.covariates.T]
+        source, row = first_of_equal(keys)
+        times = np.ones(len(self), dtype=np.int64) if self.times is None else self.times
+        weight = np.ones(len(self)) if self.weight is None else self.weight
+        totals = {"times": np.zeros(len(source), dtype=np.int64), "weight": np.bincount(row, weight)}
+        np.add.at(totals["times"], row, times)
+        return self._take(source, **totals)
 
     def used_items(self) -> NDArray[np.intp]:
         """Return the sorted row numbers of the items that occur in a comparison."""

@@ -55,6 +55,8 @@ def concatenate(old: Comparisons, new: Comparisons) -> Comparisons:
         "outcome": np.concatenate([old.outcome, new.outcome]),
         "weight": None if old.weight is None and new.weight is None else np.concatenate([_weight(old), _weight(new)]),
     }
+    if old.times is not None or new.times is not None:
+        fields["times"] = np.concatenate([_times(old), _times(new)])
     for name in LABELS:
         kept = (all if name == "group" else any)(getattr(data, name) is not None for data in (old, new))
         fields[name] = label_array(_labels(old, name) + _labels(new, name)) if kept else None
@@ -161,3 +163,7 @@ def join_judges(old: ItemTable | None, new: ItemTable | None, owner: str = "upda
     names = np.concatenate([old.names, new.names[extra]])
     table = np.concatenate([known, values[extra]])
     return ItemTable(lock(table), lock(names), old.feature_names, len(names))
+
+
+def _times(data: Comparisons) -> NDArray[np.int64]:
+    return np.ones(len(data), dtype=np.int64) if data.times is None else data.times

@@ -166,11 +166,21 @@ def _sorted_runs(*keys: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.intp
     return order.astype(np.intp), np.cumsum(new).astype(np.intp)
 
 
+def first_of_equal(keys: Sequence[NDArray[Any]]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the first row of each different one by some keys, in order, and the number of that of each row."""
+    order, run = _sorted_runs(*keys)
+    first = order[np.flatnonzero(np.diff(run, prepend=-1))]  # sorting is stable
+    place = np.argsort(np.argsort(first))
+    row = np.empty(len(order), dtype=np.intp)
+    row[order] = place[run]
+    return np.sort(first), row
+
+
 def exact_repeats(data: Comparisons) -> int:
     """Return how many rows state again, under the same labels, what an earlier row stated."""
     pairs = data.pairs
     run = _sorted_runs(pairs.row, pairs.sign * data.outcome, *data._label_keys())[1]
-    return len(run) - (int(run[-1]) + 1) if len(run) else 0
+    return data.n_listed - (int(run[-1]) + 1) if len(run) else 0
 
 
 def repeats_text(data: Comparisons) -> str:
@@ -205,13 +215,14 @@ def facts_of(data: Comparisons) -> dict[str, str]:
     n_pairs, used = len(data.pairs), len(data.used_items())
     sizes = np.sort(np.bincount(data.parts()))[::-1]
     features = f"{data.n_features:,} features" if data.n_features else "no features"
-    won, lost = (int(np.count_nonzero(sign * data.outcome > 0)) for sign in (1, -1))
-    each = f"{2 * len(data) / max(used, 1):.1f} times each on average"
+    n_listed = data.n_listed
+    won, lost = (data.number(sign * data.outcome > 0) for sign in (1, -1))
+    each = f"{2 * n_listed / max(used, 1):.1f} times each on average"
     facts = {
         "items": f"{data.n_items:,} ({used:,} compared, {each}), {features}",
-        "comparisons": f"{len(data):,}, about {n_pairs:,} different pair{'s' * (n_pairs != 1)}",
+        "comparisons": f"{n_listed:,}, about {n_pairs:,} different pair{'s' * (n_pairs != 1)}",
         "outcomes": f"first side won {won:,}, second side {lost:,}",
-        "ties": f"{len(data) - won - lost:,}",
+        "ties": f"{n_listed - won - lost:,}",
         "repeats": repeats_text(data),
         "contradictions": f"{contradictions(data):,} of {n_pairs:,} pairs were decided both ways",
         "parts": "1: all items are connected by comparisons"
@@ -219,13 +230,13 @@ def facts_of(data: Comparisons) -> dict[str, str]:
         else f"{len(sizes):,} that were never compared with each other, of {first_few(sizes.tolist())} items",
     }
     for what, labels in data._labels().items():
-        unknown = labels.tolist().count("")
+        unknown = data.number(np.array([label == "" for label in labels.tolist()], dtype=bool))
         known = len(set(labels.tolist()) - {""})
         facts[f"{what}s"] = f"{known:,}{f' ({unknown} comparisons without one)' if unknown else ''}"
     if data.covariates is not None:
         named = "" if data.covariate_names is None else f" ({first_few(data.covariate_names, 5)})"
         facts["covariates"] = f"{data.covariates.shape[1]}{named}"
-    if data.weight is not None:
+    if data.weight is not None and data.listed_weight is not None:
         facts["weight"] = f"{data.weight.sum():.6g} in total"
     return facts
 

@@ -12,7 +12,8 @@ from preflearn.data.tables import check_items
 from preflearn.exceptions import DataError
 from preflearn.kernels.precomputed import KernelRows
 
-_COMPARISONS = (*Comparisons._ROW_FIELDS, "judges", "names", "feature_names", "covariate_names")
+_ROWS = tuple(name for name in Comparisons._ROW_FIELDS if name != "times")  # a model knows weights only
+_COMPARISONS = (*_ROWS, "judges", "names", "feature_names", "covariate_names")
 
 
 def fields_of(value: Any) -> dict[str, Any]:

@@ -117,7 +117,8 @@ def list_files(paths: Any) -> list[Path]:
             inside = sorted(p for p in path.iterdir() if p.is_file() and p.name.lower().endswith(ENDINGS))
             if not inside:
                 raise FileFormatError(code="chunk-directory-empty", where=Place(str(path))).says(
-                    f"no file in this directory ends in {', '.join(ENDINGS)}", "Name the files, as in data/part-*"
+                    f"no file in this directory ends in {', '.join(ENDINGS)}",
+                    "Give one file, or name several, as in data/part-*",
                 )
             found += inside
         elif path.exists():

@@ -175,12 +175,25 @@ class UsualFile(NamedTuple):
 
 def read_usual(text: str, delimiter: str) -> UsualFile | None:
     """Return the titles and columns of the usual file, None for any other."""
-    found = _by_arrow(text, delimiter) if len(text) >= LARGE else None
-    found = _in_blocks(text, delimiter) if found is None else found
+    found = _by_arrow(text.encode(), delimiter) if len(text) >= LARGE else None
+    return _surely(_in_blocks(text, delimiter) if found is None else found)
+
+
+def read_usual_bytes(data: bytes, delimiter: str, wanted: Sequence[int] | None = None) -> UsualFile | None:
+    """Return some columns of the usual file in UTF-8 by their places (all by default), None for any other."""
+    found = _by_arrow(data, delimiter, wanted)
     if found is None:
+        found = _in_blocks(data.decode(), delimiter)
+        if found is not None and wanted is not None:
+            found = found._replace(columns=[found.columns[place] for place in wanted])
+    return _surely(found)
+
+
+def _surely(found: UsualFile | None) -> UsualFile | None:
+    """Return the same unless a line may be blank."""
+    if found is None or all(any(not cell.strip() for cell in column.distinct) for column in found.columns):
         return None
-    may_be_blank = all(any(not cell.strip() for cell in column.distinct) for column in found.columns)
-    return None if may_be_blank else found
+    return found
 
 
 def _lines(text: str) -> Iterator[list[str]]:
@@ -212,38 +225,40 @@ def _in_blocks(text: str, delimiter: str) -> UsualFile | None:
     return UsualFile(titles, [column.cells() for column in columns], n_rows)
 
 
-def _by_arrow(text: str, delimiter: str) -> UsualFile | None:
+def _by_arrow(data: bytes, delimiter: str, wanted: Sequence[int] | None = None) -> UsualFile | None:
     """Return what pyarrow reads, where it cannot but read the same as `_in_blocks`; None elsewhere."""
     try:
         import pyarrow as pa
         from pyarrow import csv as arrow
     except ImportError:
         return None
-    data = text.encode()
     n_lines = data.count(b"\n") + (not data.endswith(b"\n"))
     if data.count(b"\r") != data.count(b"\r\n") or not _quotes_at_edges(data, delimiter):
         return None
     try:
-        titles = next(csv.reader([text.partition("\n")[0]], delimiter=delimiter, strict=True), [])
-    except csv.Error:
+        titles = next(csv.reader([data.partition(b"\n")[0].decode()], delimiter=delimiter, strict=True), [])
+    except (csv.Error, UnicodeDecodeError):
         return None
     if not any(title.strip() for title in titles):
         return None
     names = [str(place) for place in range(len(titles))]
+    kept = names if wanted is None else [names[place] for place in wanted]
     kind: Any = pa.dictionary(pa.int32(), pa.string())
     try:
         table = arrow.read_csv(
             pa.BufferReader(data),
             read_options=arrow.ReadOptions(use_threads=False, skip_rows=1, column_names=names),
             parse_options=arrow.ParseOptions(delimiter=delimiter),
-            convert_options=arrow.ConvertOptions(column_types=dict.fromkeys(names, kind), null_values=[]),
+            convert_options=arrow.ConvertOptions(
+                column_types=dict.fromkeys(names, kind), null_values=[], include_columns=kept
+            ),
         ).unify_dictionaries()
     except pa.ArrowException:
         return None
     if table.num_rows != n_lines - 1 or not table.num_rows:
         return None  # a line is blank, or goes on within quotes
     columns = []
-    for name in names:
+    for name in kept:
         chunks = table.column(name).chunks
         code = np.concatenate([chunk.indices.to_numpy(zero_copy_only=False) for chunk in chunks]).astype(np.intp)
         columns.append(Cells(chunks[-1].dictionary.to_pylist(), code))
@@ -252,10 +267,10 @@ def _by_arrow(text: str, delimiter: str) -> UsualFile | None:
 
 def _quotes_at_edges(data: bytes, delimiter: str) -> bool:
     """Return whether quotes only open and close cells in turns, so that no two readers differ on them."""
+    if b'"' not in data:
+        return True
     around = np.frombuffer(b"\n" + data + b"\n", dtype=np.uint8)
     quotes = np.flatnonzero(around == ord('"'))
-    if not len(quotes):
-        return True
     first = np.flatnonzero(np.diff(quotes, prepend=-1) > 1)  # of runs of quotes: two are one within a cell
     length = np.diff(first, append=len(quotes))
     edge = np.zeros(256, dtype=bool)

@@ -528,5 +528,5 @@ def commas(table: Table) -> list[str]:
 
 def unused(table: Table, used: Sequence[str]) -> list[str]:
     """Return a sentence about the columns that were not used."""
-    rest = [column for column in table.columns if column and column not in used and normal(column)]
+    rest = [column for column in (*table.columns, *table.not_read) if column and column not in used and normal(column)]
     return [f"Not used: {first_few(rest, 8)}."] if rest else []

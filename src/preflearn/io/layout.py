@@ -210,9 +210,9 @@ def _refuse_draws(table: Table, used: list[str]) -> None:
     cells = table.cells(column)
     drawn = [cell for cell in cells.distinct if cell and not cell[0].isdigit() and word_value(cell, {}) == 0.0]
     if drawn:
+        n_rows = sum(table.number(cells.are(cell)) for cell in drawn)
         raise table.fail(cells.index(drawn[0]), code="tie-with-a-winner").says(
-            f'column "{column}" says "{drawn[0][:40]}" ({plural(sum(map(cells.count, drawn)), "row")}), '
-            "but a winner is named",
+            f'column "{column}" says "{drawn[0][:40]}" ({plural(n_rows, "row")}), but a winner is named',
             "Say that these are ties: " + Setting("columns", {"ties": column}),
         )
 

@@ -48,6 +48,7 @@ _MAGIC = (
 )
 _WIDE = {b"\xff\xfe\0\0": "utf-32", b"\0\0\xfe\xff": "utf-32", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 _WEB_PAGE = re.compile(rb"\s*<(!doctype|html|\?xml|head|body|script)", re.IGNORECASE)
+LARGE = 1 << 24  # bytes of a file from which its rows are rather counted than held
 _SVMLIGHT_NAMES = (".svm", ".svmlight", ".libsvm", ".letor")
 _PREFLIB_NAMES = (".soc", ".soi", ".toc", ".toi")
 # A label, then qid:Q or index:value.
@@ -68,6 +69,24 @@ def path_text(path: Any, owner: str) -> str:
     return os.fsdecode(text)
 
 
+def are_several(path: str) -> bool:
+    """Return whether a path is a directory, or a pattern of the names of files."""
+    if path == "-":
+        return False
+    try:
+        return Path(path).is_dir() or (any(mark in path for mark in "*?[") and not os.path.lexists(path))
+    except (OSError, ValueError):
+        return False
+
+
+def is_large(path: str) -> bool:
+    """Return whether a path is that of a file whose rows are rather counted than held."""
+    try:
+        return path != "-" and not is_pipe(path) and Path(path).is_file() and Path(path).stat().st_size >= LARGE
+    except (OSError, ValueError):
+        return False
+
+
 def read_start(path: str, size: int) -> bytes:
     """Return the first bytes of a file as they are."""
     if path == "-" or is_pipe(path):
@@ -85,15 +104,21 @@ def read_bytes(path: str) -> bytes:
         try:
             data = bounded(gzip.GzipFile(fileobj=io.BytesIO(data)), name)
         except (OSError, EOFError, zlib.error) as error:
-            raise FileFormatError(code="gzip-damaged", where=Place(name)).says(
-                f"the gzip data are damaged or cut off ({error})", "Download or copy it again"
-            ) from None
-    _refuse_foreign(data, name)
-    _check_not_empty(data, name)
+            raise gzip_damaged(name, error) from None
+    refuse_foreign(data, name)
+    check_not_empty(data, name)
     return data.removeprefix(b"\xef\xbb\xbf")
 
 
-def _refuse_foreign(data: bytes, name: str) -> None:
+def gzip_damaged(name: str, error: Exception) -> FileFormatError:
+    """Return the error about a gzip file that cannot be unpacked."""
+    return FileFormatError(code="gzip-damaged", where=Place(name)).says(
+        f"the gzip data are damaged or cut off ({error})", "Download or copy it again"
+    )
+
+
+def refuse_foreign(data: bytes, name: str) -> None:
+    """Raise FileFormatError for the start of a file of another program."""
     where = Place(name)
     found = next(((kind, cure) for magic, kind, cure in _MAGIC if data.startswith(magic)), None)
     inside = _archive_names(io.BytesIO(data)) if data.startswith(b"PK") else []
@@ -132,43 +157,58 @@ def is_model(path: Path) -> bool:
         return False
 
 
-def check_text(data: bytes, name: str) -> None:
-    """Raise FileFormatError if the bytes cannot be text."""
+def check_text(data: bytes, name: str, *, byte: int = 0, line: int = 1) -> None:
+    """Raise FileFormatError if the bytes cannot be text; the first of them is that ``byte`` in that ``line``."""
     nul = data.find(b"\0")
     if nul >= 0:
-        line = data.count(b"\n", 0, nul) + 1
+        line += data.count(b"\n", 0, nul)
         start = data[: min(len(data), 200) // 2 * 2]
         if min(start[::2].count(0), start[1::2].count(0)) == 0 and start.count(0) > len(start) // 4:
             raise FileFormatError(code="utf16-without-mark", where=Place(name)).says(
                 "this seems to be UTF-16 text without a mark", "Save the file as UTF-8"
             )
         raise FileFormatError(code="binary-file", where=Place(name, line)).says(
-            f"byte {nul} is zero, so this is a binary file", "Give a text file"
+            f"byte {byte + nul} is zero, so this is a binary file", "Give a text file"
         )
+
+
+def wide_encoding(data: bytes) -> str | None:
+    """Return UTF-16 or UTF-32 where bytes start with the mark of one of these."""
+    return next((wide for mark, wide in _WIDE.items() if data.startswith(mark)), None)
 
 
 def decode(data: bytes, name: str) -> str:
     """Return bytes as text: UTF-8, or UTF-16 and UTF-32 that start with their mark; else raise with line and byte."""
-    encoding = next((wide for mark, wide in _WIDE.items() if data.startswith(mark)), "utf-8")
+    text = _as_text(data, name, wide_encoding(data) or "utf-8")
+    check_not_empty(text, name)
+    return text
+
+
+def check_utf8(data: bytes, name: str, *, byte: int, line: int) -> None:
+    """Raise FileFormatError unless a part of a file is UTF-8; its first byte is that ``byte`` in that ``line``."""
+    _as_text(data, name, "utf-8", byte=byte, line=line)
+
+
+def _as_text(data: bytes, name: str, encoding: str, *, byte: int = 0, line: int = 1) -> str:
     if encoding == "utf-8":
-        check_text(data, name)
+        check_text(data, name, byte=byte, line=line)
     try:
         text = data.decode(encoding)
     except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1 if encoding == "utf-8" else None
-        raise FileFormatError(code="encoding-broken", where=Place(name, line)).says(
-            f"byte {error.start} (0x{data[error.start]:02x}) is not {encoding.upper()}",
+        there = data.count(b"\n", 0, error.start) + line if encoding == "utf-8" else None
+        raise FileFormatError(code="encoding-broken", where=Place(name, there)).says(
+            f"byte {byte + error.start} (0x{data[error.start]:02x}) is not {encoding.upper()}",
             'Save the file as UTF-8 (in a spreadsheet: "CSV UTF-8")',
         ) from None
     if "\0" in text:
         raise FileFormatError(code="zero-character", where=Place(name, text.count("\n", 0, text.index("\0")) + 1)).says(
             "there is a zero character", "Save the file as UTF-8 text"
         )
-    _check_not_empty(text, name)
     return text
 
 
-def _check_not_empty(content: str | bytes, name: str) -> None:
+def check_not_empty(content: str | bytes, name: str) -> None:
+    """Raise FileFormatError if there is nothing but blanks."""
     if not content.strip():
         raise FileFormatError(code="file-empty", where=Place(name)).says("the file is empty", "Give a file with data")
 
@@ -420,7 +460,7 @@ def _parse_json(text: str, name: str) -> Table:
     return _checked(Table(name, titles, values.__getitem__, [number for number, _ in records], word))
 
 
-def _column_of(column: Any) -> Sequence[Any]:
+def column_of(column: Any) -> Sequence[Any]:
     """Return a column of pyarrow; of text each different cell once."""
     from pyarrow import types
 
@@ -434,22 +474,37 @@ def _column_of(column: Any) -> Sequence[Any]:
     return Cells.of([*distinct, ""]).take(np.arange(len(distinct) + 1)[code])
 
 
+def needs_pyarrow(name: str) -> FileFormatError:
+    """Return the error about Parquet files without pyarrow."""
+    return FileFormatError(code="parquet-needs-pyarrow", where=Place(name)).says(
+        'Parquet files need the optional package pyarrow: pip install "preflearn[io]".'
+    )
+
+
+def parquet_broken(name: str, error: Exception) -> FileFormatError:
+    """Return the error about a Parquet file that cannot be read; pyarrow raises a class for each kind of damage."""
+    reason = (str(error).splitlines() or [type(error).__name__])[0]
+    return FileFormatError(code="parquet-broken", where=Place(name)).says(
+        f"not a readable Parquet file ({reason})", "Write it again"
+    )
+
+
 def _parse_parquet(data: bytes, name: str) -> Table:
     try:
         import pyarrow
         from pyarrow import parquet
     except ImportError:
-        raise FileFormatError(code="parquet-needs-pyarrow", where=Place(name)).says(
-            'Parquet files need the optional package pyarrow: pip install "preflearn[io]".'
-        ) from None
+        raise needs_pyarrow(name) from None
     try:
         table = parquet.read_table(pyarrow.BufferReader(data))
-        columns = [_column_of(table.column(position)) for position in range(table.num_columns)]
+        columns = [column_of(table.column(position)) for position in range(table.num_columns)]
         titles = [str(title) for title in table.column_names]
-    except Exception as error:  # pyarrow raises a different class for each kind of damage
-        reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise FileFormatError(code="parquet-broken", where=Place(name)).says(
-            f"not a readable Parquet file ({reason})", "Write it again"
-        ) from None
+    except Exception as error:
+        raise parquet_broken(name, error) from None
+    return parquet_table(titles, columns, table.num_rows, name)
+
+
+def parquet_table(titles: Sequence[str], columns: Sequence[Sequence[Any]], n_rows: int, name: str) -> Table:
+    """Return the first rows of a Parquet file, or all of them, as a table."""
     values = dict(zip(titles, columns, strict=True))
-    return _checked(Table(name, tuple(titles), values.__getitem__, range(1, table.num_rows + 1)))
+    return _checked(Table(name, tuple(titles), values.__getitem__, range(1, n_rows + 1)))

@@ -67,8 +67,8 @@ def read_answers(
         raise no_numbers(layout.name, table.source)
     if layout.decided:
         ties = _ties(table, layout.roles.get("ties"))
-        tied = f", except in {int(ties.sum())} ties" if ties.any() else ""
-        rows = f"each of {len(ties):,} rows" if len(ties) > 1 else "1 row"
+        tied = f", except in {table.number(ties)} ties" if ties.any() else ""
+        rows = f"each of {table.n_rows:,} rows" if table.n_rows > 1 else "1 row"
         note = f'Outcomes: "{titles[0]}" was preferred to "{titles[1]}" in {rows}{tied}.'
         return Answers(np.where(ties, 0.0, 1.0), [note])
     if not layout.sources:
@@ -98,10 +98,11 @@ def read_answers(
     read = found["scores"] if "scores" in found and options.margins else next(iter(found.values()))
     if read.share is not None:
         votes = np.stack([read.share, 1.0 - read.share], axis=1)
-        notes = _counted(read.how, titles, [*votes.sum(axis=0).tolist(), 0.0])
+        total = votes.sum(axis=0) if table.times is None else table.times @ votes
+        notes = _counted(read.how, titles, [*total.tolist(), 0.0])
         kept = np.flatnonzero(votes)
         return Answers(np.where(kept % 2, -1.0, 1.0), notes, kept // 2, votes.ravel()[kept])
-    counts = [float(np.count_nonzero(np.sign(read.value) == sign)) for sign in (1, -1, 0)]
+    counts = [float(table.number(np.sign(read.value) == sign)) for sign in (1, -1, 0)]
     return Answers(read.value + 0.0, _counted(read.how, titles, counts))
 
 
@@ -152,7 +153,7 @@ def _count_wins(table: Table, roles: dict[str, str]) -> Answers:
         raise table.refuse(code="all-wins-zero").says(
             "all counts of wins are zero, so nothing was compared", "Give some that are not"
         )
-    sums = [f"{values.sum():g}" for values in counts]
+    sums = [f"{(values if table.times is None else table.times * values).sum():g}" for values in counts]
     tied = f", ties {sums[2]}" if len(sums) > 2 else ""
     titles = roles.get("first", "first"), roles.get("second", "second")
     note = (
@@ -217,7 +218,7 @@ def _names_and_words(
         hint = f'. "{alike}" is written differently' if alike else ""
         raise table.fail(row, code="outcome-not-understood").says(
             f'{role} "{cells[row][:60]}" is neither "{sides[0][row][:60]}" nor "{sides[1][row][:60]}" '
-            f"({plural(len(unread), 'such row')}){hint}",
+            f"({plural(table.number(np.isnan(values)), 'such row')}){hint}",
             f"Write {_ACCEPTED}",
             *([LEAVE_OUT] if is_absent(cells[row], role) else []),
         )
@@ -303,11 +304,12 @@ def _on_scale(table: Table, column: str, values: NDArray[np.float64], scale: Sca
         )
         return Outcomes(scale.first * (values if margins else np.sign(values)) + 0.0, how)
     share = (values - scale.second) / (scale.first - scale.second)
-    outside = np.flatnonzero((share < -1e-9) | (share > 1 + 1e-9))
+    beyond = (share < -1e-9) | (share > 1 + 1e-9)
+    outside = np.flatnonzero(beyond)
     if len(outside):
         raise table.fail(int(outside[0]), code="outcome-outside-scale").says(
             f"outcome {values[outside[0]]:g} is outside the scale from {scale.first:g} (first) to "
-            f"{scale.second:g} (second) ({plural(len(outside), 'such row')})",
+            f"{scale.second:g} (second) ({plural(table.number(beyond), 'such row')})",
             "Correct it, or give the ends of the scale",
         )
     share = np.where(share < 1e-9, 0.0, np.where(share > 1 - 1e-9, 1.0, share))  # 1.9999999999999998 is 2
@@ -371,10 +373,12 @@ def _check_agreement(table: Table, found: Mapping[str, Outcomes], columns: Mappi
     """Raise if two readings of who won contradict each other in a row; ``columns`` say which to name for each."""
     (one, read), *others = found.items()
     for other, again in others:
-        odd = np.flatnonzero(np.sign(read.value) != np.sign(again.value))
+        wrong = np.sign(read.value) != np.sign(again.value)
+        odd = np.flatnonzero(wrong)
         if len(odd):
             raise table.fail(int(odd[0]), code="columns-disagree").says(
                 f"the {one} ({first_few(columns[one].values())}) and the {other} "
-                f"({first_few(columns[other].values())}) disagree on who won ({len(odd)} of {len(table)} rows)",
+                f"({first_few(columns[other].values())}) disagree on who won ({table.number(wrong)} of {table.n_rows} "
+                "rows)",
                 "Choose one: " + Setting("columns", columns[one]) + " or " + Setting("columns", columns[other]),
             )

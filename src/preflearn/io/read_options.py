@@ -50,6 +50,7 @@ class Options:
     scale: bool = True
     items_name: str = "the list of known items"
     by: str | None = None
+    counted: bool = False
     given: dict[str, Any] = field(init=False)
     scale_of_outcomes: Scale | None = field(init=False)
 

@@ -16,11 +16,12 @@ from preflearn.data.ratings import Ratings
 from preflearn.data.tables import check_items
 from preflearn.exceptions import DataError, DataWarning, FileNote, Note, Place, Setting, first_few
 from preflearn.io.columns import Cells, numbered_together
+from preflearn.io.counted_files import count_files
 from preflearn.io.formats import fitting_formats
 from preflearn.io.item_features import ItemEncoder, commas, known_items, read_items, row_features, row_items, unused
 from preflearn.io.label_tables import label_layout
 from preflearn.io.layout import Layout, find_layout
-from preflearn.io.opening import Content, decode, is_path, open_source, path_text
+from preflearn.io.opening import Content, are_several, decode, is_large, is_path, open_source, path_text
 from preflearn.io.outcomes import no_numbers, read_answers
 from preflearn.io.preflib import preflib_rankings
 from preflearn.io.ranking_tables import Pairs, ranked_pairs, read_rankings
@@ -97,6 +98,7 @@ def read_preferences(
     repeated_rows: Literal["drop", "keep"] = "drop",
     scale: bool = True,
     by: str | None = None,
+    counted: bool = False,
     n_features: int | None = None,
     zero_based: bool = False,
 ) -> Reading:
@@ -106,9 +108,10 @@ def read_preferences(
     ----------
     source : str, path, data frame, list, dict or array
         CSV or TSV (delimiter ``,`` ``;`` tab or ``|``, with a header), JSON lines, Parquet, PrefLib or SVMlight file,
-        ``-`` for standard input, or a frame of pandas, polars or pyarrow. Files may be gzip. Or a list of pairs
-        (winner, loser), a list of rows (dicts or named tuples), a dict of columns, or an array: structured, or with
-        the two columns winner and loser.
+        ``-`` for standard input, or a frame of pandas, polars or pyarrow. Files may be gzip. A directory of CSV or
+        Parquet files, or a pattern such as ``"votes/*.parquet"``, is one table, of which equal rows are counted, so
+        that it may be larger than memory. Or a list of pairs (winner, loser), a list of rows (dicts or named tuples), a
+        dict of columns, or an array: structured, or with the two columns winner and loser.
     items : str, path, data frame, table or None, default=None
         Features of the items. Of files and frames, columns of text become 0 and 1 and missing numbers the median;
         arrays and the result of `read_items` are used as they are.
@@ -145,6 +148,9 @@ def read_preferences(
         Divide numeric features of files and frames by their standard deviations, recorded in ``encoder``.
     by : str, default=None
         A column with the category of each row; it is kept with the comparisons.
+    counted : bool, default=False
+        Whether equal rows of a file of 16 MB and more become one comparison, which weighs as many: answers are the
+        same, and take a fraction of time and memory. The comparisons know how many were listed (``n_listed``).
     n_features, zero_based
         As in `read_svmlight`.
 
@@ -184,6 +190,7 @@ def read_preferences(
         margins=margins,
         scale=scale,
         by=by,
+        counted=counted,
     )
     return read_with(options, source, items, form=form, n_features=n_features, zero_based=zero_based)
 
@@ -277,6 +284,12 @@ def read_with(
             "are wanted here",
             "Learn from such a table with " + Setting("label_model"),
         )
+    if is_path(source) and form in (None, "comparisons"):
+        path = path_text(source, options.owner)
+        if are_several(path) or (options.counted and is_large(path)):
+            votes = count_files(path, options)
+            if votes is not None:
+                return _of_rows(votes.table, votes.layout, items, options)
     found = open_source(source, options.owner, form)
     if isinstance(found, Content):
         what = "an SVMlight file" if found.kind == "svmlight" else "a PrefLib file"
@@ -379,7 +392,8 @@ def _of_rows(table: Table, layout: Layout, items: Any, options: Options) -> Read
         layout = replace(layout, features=())
     roles = layout.roles
     like = "" if layout.format is None or layout.format.scale is not None else f", as in files of {layout.format.name}"
-    rows = f"{len(table):,} row{'s' if len(table) != 1 else ''}"
+    rows = f"{table.n_rows:,} row{'s' if table.n_rows != 1 else ''}"
+    rows += f" in {len(table.files)} files" if len(table.files) > 1 else ""
     notes: list[str] = [FileNote(table.source, f"{rows} with the layout {layout.name}{like}.")]
     repeats: list[str] = []
     if options.need_outcomes:
@@ -436,17 +450,19 @@ def _without_empty(table: Table, needed: list[tuple[str, str]], options: Options
             else f'every cell of column "{worst[0]}" is empty',
             "Name other columns, or fill the cells",
         )
-    notes.append(Note(f"Dropped: {gone.sum()} of {len(table)} rows with an empty cell.", "rows-left-out"))
+    notes.append(Note(f"Dropped: {table.number(gone)} of {table.n_rows} rows with an empty cell.", "rows-left-out"))
     return table.take(np.flatnonzero(~gone).tolist())
 
 
 def _without_self(
     table: Table, one: Cells, other: Cells, options: Options, notes: list[str]
 ) -> tuple[Table, Cells, Cells]:
-    same = np.flatnonzero(one.same(other)).tolist()
+    alike = one.same(other)
+    same = np.flatnonzero(alike).tolist()
     if not same:
         return table, one, other
-    what = f'"{one[same[0]][:60]}" is compared with itself ({len(same)} of {len(one)} rows)'
+    n_alike = table.number(alike)
+    what = f'"{one[same[0]][:60]}" is compared with itself ({n_alike} of {table.n_rows} rows)'
     if len(same) == len(one):
         raise table.fail(same[0], code="only-self-comparisons-in-rows").says(
             what, "Check that the two sides are different columns"
@@ -455,9 +471,9 @@ def _without_self(
         raise table.fail(same[0], code="self-comparison-in-row").says(
             what, "Delete the rows", "leave out all such rows with " + Setting("self_comparisons", "drop")
         )
-    text = f"Dropped: {len(same)} of {len(one)} comparisons of an item with itself."
+    text = f"Dropped: {n_alike} of {table.n_rows} comparisons of an item with itself."
     notes.append(Note(text, "self-comparisons-left-out"))
-    keep = np.flatnonzero(~one.same(other)).tolist()
+    keep = np.flatnonzero(~alike).tolist()
     return table.take(keep), one.take(keep), other.take(keep)
 
 
@@ -488,6 +504,10 @@ def _finish(
                 f'"{one[:60]}" and "{other[:60]}" are the same item', "Delete the row"
             )
     beside, about = _beside(table, layout, pairs)
+    if table.times is not None:
+        times = table.times[pairs.row]
+        weight = beside["weight"]
+        beside |= {"weight": times.astype(np.float64) if weight is None else times * weight, "times": times}
     data = Comparisons._from_fields(
         items=known.table.values,
         first=rows[pairs.first],
@@ -525,15 +545,15 @@ def _beside(table: Table, layout: Layout, pairs: Pairs) -> tuple[dict[str, Any],
         bad = np.flatnonzero(weight < 0)
         if len(bad):
             raise table.fail(int(bad[0]), code="row-weight-negative").says(
-                f'weight (column "{column}") is negative ({len(bad)} of {len(weight)} rows)',
+                f'weight (column "{column}") is negative ({table.number(weight < 0)} of {table.n_rows} rows)',
                 "Weights count how often a comparison was seen: give values >= 0",
             )
         if not weight.any():
             raise table.refuse(code="all-row-weights-zero").says(
-                f'all {len(weight)} weights (column "{column}") are zero', "Raise some of them"
+                f'all {table.n_rows} weights (column "{column}") are zero', "Raise some of them"
             )
         fields["weight"] = weight[pairs.row] * (1.0 if pairs.weight is None else pairs.weight)
-        total = f"{weight.sum():g} in total"
+        total = f"{(weight if table.times is None else table.times * weight).sum():g} in total"
         notes.append(f'Weights: column "{column}", how many answers each row stands for, {total}.')
     if layout.covariates:
         values = [table.difference(*one.columns, role="covariate") for one in layout.covariates]

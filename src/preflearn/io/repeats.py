@@ -10,6 +10,7 @@ then the same was asked again. Rows that say only who won may always be answers 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,17 +30,18 @@ IntArray = NDArray[np.int64]
 
 def without_copies(table: Table, layout: Layout, notes: list[str], *, keep: bool) -> Table:
     """Return the table with copies of rows counted once, with a warning and a sentence; or a warning alone."""
-    given = [*layout.side_columns, *layout.answer_columns]
-    judge = [layout.roles["judge"]] if "judge" in layout.roles else []
-    telling = [column for column in dict.fromkeys((*judge, *row_columns(table.columns))) if column not in given]
-    telling = [column for column in telling if len(table.cells(column).distinct) > 1]
-    columns = list(dict.fromkeys([*telling, *given, *table.columns]))
-    code, count = _numbered(table, columns, every=not telling and not keep)
-    n_rows, times = len(table), int(np.gcd.reduce(count))
+    if table.not_read:
+        return _not_looked_at(table, layout, notes)
+    telling = telling_columns(table, layout)
+    if table.times is None:
+        columns = list(dict.fromkeys([*telling, *layout.side_columns, *layout.answer_columns, *table.columns]))
+        code, count = _numbered(table, columns, every=not telling and not keep)
+    else:
+        code, count = np.arange(len(table)), table.times
+    n_rows, times = table.n_rows, int(np.gcd.reduce(count))
     if len(count) == n_rows or (times == 1 and not telling and not keep):
         return table
     repeated = f"{n_rows - len(count):,} of {n_rows:,} rows repeat an earlier one in every column"
-    occurrence = _occurrence(code)
     whole = times > 1 and len(count) >= MANY
     if keep:
         notes.append(f"Kept: {repeated}.")
@@ -56,21 +58,46 @@ def without_copies(table: Table, layout: Layout, notes: list[str], *, keep: bool
     allowed = count // times if whole else count  # a table that was pasted is as it was before
     if _asked_once(table, layout, telling, code, allowed):
         allowed = np.ones_like(count)
-    rows = np.flatnonzero(occurrence < allowed[code])
-    if len(rows) == n_rows:
+    if np.array_equal(allowed, count):
         notes.append(f"Repeats: {repeated}. They count as further answers: the same may have been asked again.")
         return table
-    gone = n_rows - len(rows)
-    copy = int(np.flatnonzero(occurrence >= allowed[code])[0])
-    line, of = table.line[copy], table.line[int(np.flatnonzero(code == code[copy])[0])]
+    gone = n_rows - int(allowed.sum())
+    if table.times is None:
+        occurrence = _occurrence(code)
+        copy = int(np.flatnonzero(occurrence >= allowed[code])[0])
+        line, of = table.line[copy], table.line[int(np.flatnonzero(code == code[copy])[0])]
+        which = f"{table.word} {line} repeats {table.word} {of}"
+        kept = table.take(np.flatnonzero(occurrence < allowed[code]).tolist())
+    else:
+        copy = int(np.flatnonzero(allowed < count)[0])
+        which = f"{table.word} {table.line[copy]} occurs {count[copy]} times"
+        kept = replace(table, times=allowed)
     what = f"{f'the whole table occurs {times} times, and ' if whole else ''}{gone:,} of {n_rows:,} rows are copies"
     DataWarning(code="rows-repeated", where=Place(table.source)).warn(
-        f"{what}: they repeat an earlier row in every column, {first_few(telling)} among them "
-        f"({table.word} {line} repeats {table.word} {of})",
+        f"{what}: they repeat an earlier row in every column, {first_few(telling)} among them ({which})",
         "Each counts once. If they are further answers, keep them with " + Setting("repeated_rows", "keep"),
     )
     notes.append(f"Left out: {gone:,} of {n_rows:,} rows that are copies of an earlier one.")
-    return table.take(rows.tolist())
+    return kept
+
+
+def telling_columns(table: Table, layout: Layout) -> list[str]:
+    """Return the columns that tell answers apart which are otherwise alike: of a judge, a time or an id."""
+    given = [*layout.side_columns, *layout.answer_columns]
+    judge = [layout.roles["judge"]] if "judge" in layout.roles else []
+    telling = [column for column in dict.fromkeys((*judge, *row_columns(table.columns))) if column not in given]
+    return [column for column in telling if len(table.cells(column).distinct) > 1]
+
+
+def _not_looked_at(table: Table, layout: Layout, notes: list[str]) -> Table:
+    """Return a table of which only some columns were read, and say where copies of rows could be among them."""
+    judge = [layout.roles["judge"]] if "judge" in layout.roles else []
+    telling = [*judge, *row_columns(table.not_read)]
+    if telling or (table.times is not None and np.gcd.reduce(table.times) > 1):
+        notes.append(
+            "Repeats: it was not looked whether rows are copies of others, as only the columns that are used were read."
+        )
+    return table
 
 
 def _numbered(

@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
@@ -52,6 +52,12 @@ class Table:
         What separates cells of text, "" elsewhere.
     top : int
         Line of the header.
+    times : ndarray (n,) or None
+        How many rows each row stands for, in tables of counts.
+    not_read : tuple of str
+        Names of further columns, in tables of counts.
+    files : tuple of str, and ``file`` ndarray (n,) or None
+        Names of the files that rows come from, and the number of each row's, in tables of several files.
     """
 
     source: str
@@ -62,6 +68,10 @@ class Table:
     is_file: bool = True
     delimiter: str = ""
     top: int = 1
+    times: NDArray[np.int64] | None = None
+    not_read: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    file: NDArray[np.int64] | None = None
     commas: list[str] = field(default_factory=list)  # columns with decimal commas that were read
     text: dict[str, Cells] = field(default_factory=dict)  # stripped cells of the columns asked for so far
 
@@ -75,7 +85,17 @@ class Table:
 
     def fail(self, row: int, *, code: str) -> DataError:
         """Return the error about one row; it `says` what is wrong."""
-        return self.error(code=code, where=Place(self.source, self.line[row], self.word))
+        source = self.source if self.file is None else self.files[self.file[row]]
+        return self.error(code=code, where=Place(source, self.line[row], self.word))
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are; in tables of counts more than `len`."""
+        return len(self) if self.times is None else int(self.times.sum())
+
+    def number(self, which: NDArray[np.bool_]) -> int:
+        """Return how many rows are among some."""
+        return int(np.count_nonzero(which) if self.times is None else self.times[which].sum())
 
     def refuse(self, *, code: str) -> DataError:
         """Return the error about the table as a whole; it `says` what is wrong."""
@@ -85,7 +105,9 @@ class Table:
         """Return a column as stripped text; "" where a cell is empty."""
         if name not in self.text:
             values = self.values(name)
-            self.text[name] = values.changed(_cell) if isinstance(values, Cells) else Cells.of(map(_cell, values))
+            self.text[name] = (
+                values.changed(cell_text) if isinstance(values, Cells) else Cells.of(map(cell_text, values))
+            )
         return self.text[name]
 
     def find(self, name: str, role: str | None = None) -> str:
@@ -112,7 +134,9 @@ class Table:
 
         cells = {name: known.take(rows) for name, known in self.text.items()}
         lines = [self.line[row] for row in rows]
-        return replace(self, values=values, line=lines, commas=[], text=cells)
+        kept = np.asarray(rows, dtype=np.intp)
+        times, file = (None if part is None else part[kept] for part in (self.times, self.file))
+        return replace(self, values=values, line=lines, commas=[], text=cells, times=times, file=file)
 
     def with_column(self, name: str, cells: Sequence[str]) -> Table:
         """Return the table with a column of other text, or one more."""
@@ -130,7 +154,7 @@ class Table:
         if "" in cells:
             what = f'column "{name}"' if role is None else f'{role} (column "{name}")'
             raise self.fail(cells.index(""), code="empty-cell").says(
-                f"{what} is empty ({cells.count('')} of {len(cells)} rows)", *_fill(role)
+                f"{what} is empty ({self.number(cells.are(''))} of {self.n_rows} rows)", *_fill(role)
             )
         nested = None if self.delimiter else next((cell for cell in cells.distinct if cell[:2] == '{"'), None)
         if nested is not None:
@@ -187,7 +211,7 @@ class Table:
         return values
 
 
-def _cell(value: Any) -> str:
+def cell_text(value: Any) -> str:
     """Return a value as the text of a cell; a list of names is a ranking, best first."""
     if type(value) is str:
         return value.strip()
@@ -195,7 +219,7 @@ def _cell(value: Any) -> str:
         return str(value)
     if isinstance(value, list | dict):
         if isinstance(value, list) and all(isinstance(entry, str | int | float) for entry in value):
-            return " > ".join(_cell(entry) for entry in value)
+            return " > ".join(cell_text(entry) for entry in value)
         return json.dumps(value)
     if is_missing(value):
         return ""
@@ -261,45 +285,71 @@ _LINE = re.compile(r"([^\r\n]*)(\r\n|\r|\n|$)")
 def parse_csv(text: str, name: str) -> Table:
     """Return the table in delimited text; the delimiter is the one that occurs most often in the header."""
     text = _without_comments(text)
-    found = re.search(r"[^\r\n]*\S[^\r\n]*", text)
-    head = found[0] if found else ""
-    excel = re.fullmatch(r"sep=([,;|\t])", head)
-    bare = re.sub(r'"[^"]*"', "", head)
-    delimiter = excel[1] if excel else max(_DELIMITERS, key=bare.count)
-    usual = None if excel else read_usual(text, delimiter)
+    delimiter, named = delimiter_of(text)
+    usual = None if named else read_usual(text, delimiter)
     if usual is None:
-        titles, columns, lines, top = _with_lines(text, name, delimiter, skip=bool(excel))
+        titles, columns, lines, top = _with_lines(text, name, delimiter, skip=named)
     else:
         titles, columns, lines, top = usual.titles, usual.columns, range(2, usual.n_rows + 2), 1
     header = [title.strip() for title in titles]
     if not lines:
-        raise FileFormatError(code="no-rows-below-header", where=Place(name)).says(
-            "there is a header but no rows below it", "Check that the file is complete"
-        )
+        raise no_rows(name)
+    check_titles(header, name, top)
+    cells = dict(zip(header[::-1], columns[::-1], strict=True))  # of unnamed columns the first
+    return text_table(Table(name, tuple(header), cells.__getitem__, lines, "line", delimiter=delimiter, top=top))
+
+
+def delimiter_of(text: str) -> tuple[str, bool]:
+    """Return the delimiter of text without remarks, and whether a line above the header names it."""
+    found = re.search(r"[^\r\n]*\S[^\r\n]*", text)
+    head = found[0] if found else ""
+    excel = re.fullmatch(r"sep=([,;|\t])", head)
+    bare = re.sub(r'"[^"]*"', "", head)
+    return (excel[1], True) if excel else (max(_DELIMITERS, key=bare.count), False)
+
+
+def no_rows(name: str) -> FileFormatError:
+    """Return the error about a file that ends below its header."""
+    return FileFormatError(code="no-rows-below-header", where=Place(name)).says(
+        "there is a header but no rows below it", "Check that the file is complete"
+    )
+
+
+def check_titles(header: Sequence[str], name: str, top: int) -> None:
+    """Raise if columns are called alike."""
     twice = repeated(title for title in header if title)
     if twice:
         raise FileFormatError(code="column-name-repeated", where=Place(name, top)).says(
             f"several columns are called {first_few(twice)}", "Rename all but one"
         )
-    stripped = [Cells.of(column).changed(str.strip) for column in columns]
-    _check_header(header, stripped, lines, name)
-    if "'" in text:
-        _check_quotes(stripped, lines, name)
+
+
+def text_table(table: Table, held: Sequence[str] | None = None) -> Table:
+    """Return a table of delimited text with its cells stripped and without quotes that only keep them from being run.
+
+    ``held`` are the columns that were read, by default all.
+    """
+    titles = [*table.columns[::-1]] if held is None else [*held]
+    stripped = [Cells.of(table.values(title)).changed(str.strip) for title in titles]
+    _check_header(titles, stripped, table)
+    if any("'" in cell for column in stripped for cell in column.distinct):
+        _check_quotes(stripped, table)
         stripped = [column.changed(_unquoted) for column in stripped]
-    cells = dict(zip(header[::-1], stripped[::-1], strict=True))  # of unnamed columns the first
-    return Table(name, tuple(header), cells.__getitem__, lines, "line", delimiter=delimiter, top=top, text=cells)
+    cells = dict(zip(titles, stripped, strict=True))
+    return replace(table, values=cells.__getitem__, text=cells)
 
 
-def _check_header(header: list[str], columns: list[Cells], lines: Sequence[int], name: str) -> None:
+def _check_header(header: list[str], columns: list[Cells], table: Table) -> None:
     """Raise if rows repeat the header, as in files that were joined."""
     titled = [(title, column) for title, column in zip(header, columns, strict=True) if title]
     if len(titled) < 2 or any(_is_number(title) or title not in column for title, column in titled):
         return
     again = [row for row, found in enumerate(zip(*columns, strict=True)) if list(found) == header]
     if again and all(column.count(title) == len(again) for title, column in titled):
-        more = f" ({len(again)} such lines)" if len(again) > 1 else ""
-        raise FileFormatError(code="header-repeated", where=Place(name, lines[again[0]])).says(
-            f"this line repeats the first one, {first_few(header, 6)}{more}",
+        times = len(again) if table.times is None else int(table.times[again].sum())
+        more = f" ({times} such lines)" if times > 1 else ""
+        raise table.fail(again[0], code="header-repeated").says(
+            f"this line repeats the first one, {first_few(table.columns, 6)}{more}",
             "If that is the header, and files were joined, delete it here, or join them again without it: "
             "(cat A.csv; tail -n +2 B.csv) > ALL.csv. If both are data, add a line above that names the "
             "columns",
@@ -311,7 +361,7 @@ def _unquoted(cell: str) -> str:
     return cell[1:] if cell[:1] == "'" and _QUOTED.match(cell) else cell
 
 
-def _check_quotes(columns: list[Cells], lines: Sequence[int], name: str) -> None:
+def _check_quotes(columns: list[Cells], table: Table) -> None:
     """Raise if a cell would be taken for another one when its quote is left out."""
     distinct = set[str]().union(*(column.distinct for column in columns))
     both = {cell for cell in distinct if cell[:1] in ("=", "+", "-", "@") and f"'{cell}" in distinct}
@@ -319,8 +369,8 @@ def _check_quotes(columns: list[Cells], lines: Sequence[int], name: str) -> None
     if both:
         row, cell = min((row, cell) for column in columns for row, cell in enumerate(column) if cell in both)
         row_quoted = min(row for column in columns for row, found in enumerate(column) if found == f"'{cell}")
-        raise FileFormatError(code="quoted-names-alike", where=Place(name, lines[row])).says(
-            f'there is "{cell[:60]}" here and "\'{cell[:60]}" in line {lines[row_quoted]}, which would be '
+        raise table.fail(row, code="quoted-names-alike").says(
+            f'there is "{cell[:60]}" here and "\'{cell[:60]}" in line {table.line[row_quoted]}, which would be '
             "read as the same: a quote before = + - or @ only keeps spreadsheets from running a cell",
             "Write both alike, or change one of the names",
         )
@@ -328,6 +378,12 @@ def _check_quotes(columns: list[Cells], lines: Sequence[int], name: str) -> None
 
 def _without_comments(text: str) -> str:
     """Return the text with lines of remarks (# ...) above the header made blank: the numbers of lines stay."""
+    end = end_of_remarks(text)
+    return re.sub(r"[^\r\n]", " ", text[:end]) + text[end:] if end else text
+
+
+def end_of_remarks(text: str) -> int:
+    """Return where the lines of remarks (# ...) above the header end."""
     end = 0
     while _REMARK.match(text, end):
         line = _LINE.match(text, end)
@@ -337,15 +393,25 @@ def _without_comments(text: str) -> str:
         if any(line[1].count(mark) == after[1].count(mark) > 0 for mark in _DELIMITERS):
             break  # a column called #
         end = line.end()
-    return re.sub(r"[^\r\n]", " ", text[:end]) + text[end:] if end else text
+    return end
 
 
 def _with_lines(text: str, name: str, delimiter: str, *, skip: bool) -> _Parts:
-    """Return any file row by row; blank rows are left out and the first odd row raises."""
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    """Return any file row by row."""
+    (top, header), *found = rows_with_lines(io.StringIO(text, newline=""), name, delimiter, skip=skip)
+    columns = zip(*(row for _, row in found), strict=True)
+    return header, [list(column) for column in columns], [line for line, _ in found], top
+
+
+def rows_with_lines(
+    lines: Iterable[str], name: str, delimiter: str, *, skip: bool = False
+) -> Iterator[tuple[int, list[str]]]:
+    """Yield the header and the rows with their lines; blank rows are left out and the first odd row raises.
+
+    ``skip`` leaves out the first row that is not blank.
+    """
+    reader = csv.reader(lines, delimiter=delimiter, strict=True)
     header: list[str] | None = None
-    rows: list[list[str]] = []
-    line: list[int] = []
     top = here = start = 1
     try:
         for row in reader:
@@ -354,13 +420,12 @@ def _with_lines(text: str, name: str, delimiter: str, *, skip: bool) -> _Parts:
                 continue
             if skip:
                 skip = False
-            elif header is None:
+                continue
+            if header is None:
                 header, top = row, here
             elif len(row) != len(header):
                 raise _ragged(name, here, row, header, top, delimiter)
-            else:
-                rows.append(row)
-                line.append(here)
+            yield here, row
     except csv.Error as error:
         cause = "a quote is opened and not closed" if "end of data" in str(error) else str(error)
         raise FileFormatError(code="quotes-broken", where=Place(name, start)).says(
@@ -370,7 +435,6 @@ def _with_lines(text: str, name: str, delimiter: str, *, skip: bool) -> _Parts:
         raise FileFormatError(code="no-columns", where=Place(name)).says(
             "there are no columns", "Give a table with a header"
         )
-    return header, [list(column) for column in zip(*rows, strict=True)], line, top
 
 
 def _ragged(name: str, here: int, row: list[str], header: list[str], top: int, delimiter: str) -> FileFormatError:

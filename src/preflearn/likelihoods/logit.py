@@ -13,7 +13,6 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import expit, log_expit
 
 from preflearn.likelihoods._contract import FloatArray
 from preflearn.likelihoods.threshold import Curve, ThresholdLikelihood
@@ -70,21 +69,24 @@ class Logit(ThresholdLikelihood):
         return Curve(np.minimum(u, 0.0) - np.log1p(small), below, -p, third, -h * below, h * p, -h * third)
 
     def _interval(self, t: FloatArray, h: float) -> Curve:
-        a, b = t - h, t + h
-        size = np.abs(t)
-        up_a, up_b = expit(a), expit(b)
-        p_a, p_b = up_a * expit(-a), up_b * expit(-b)
-        bend_a, bend_b = p_a * np.tanh(0.5 * a), p_b * np.tanh(0.5 * b)
-        # σ(-b) - σ(a) = σ(|t| - h) σ(|t| + h) (exp(-2|t|) - 1), with the sign of -t
-        first = np.sign(t) * expit(size - h) * expit(size + h) * np.expm1(-2.0 * size)
+        # an interval is even: from t = |t| and one exponential for each of its ends, a = |t| - h and b = |t| + h
+        size, sign = np.abs(t), np.sign(t)
+        a, b = size - h, size + h
+        small_a, small_b = np.exp(-np.abs(a)), np.exp(-b)
+        share_a, up_b = 1.0 / (1.0 + small_a), 1.0 / (1.0 + small_b)  # σ(|a|), σ(b)
+        rest_a, down_b = small_a * share_a, small_b * up_b
+        up_a = np.where(a > 0, share_a, rest_a)
+        p_a, p_b = rest_a * share_a, down_b * up_b
+        bend_a, bend_b = p_a * np.copysign((1.0 - small_a) * share_a, a), p_b * (1.0 - small_b) * up_b
         inside, gap = _constants(h)
         return Curve(
-            log_expit(b) + log_expit(-a) + inside,
-            first,
+            np.minimum(-a, 0.0) - np.log1p(small_a) - np.log1p(small_b) + inside,
+            # σ(-b) - σ(a) = σ(a) σ(b) (exp(-2|t|) - 1)
+            sign * up_a * up_b * np.expm1(-2.0 * size),
             -(p_a + p_b),
-            bend_a + bend_b,
-            h * (expit(-b) + up_a) + gap,
-            h * (p_a - p_b),
+            sign * (bend_a + bend_b),
+            h * (down_b + up_a) + gap,
+            sign * h * (p_a - p_b),
             h * (bend_b - bend_a),
         )
 

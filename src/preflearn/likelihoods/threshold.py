@@ -274,9 +274,12 @@ class ThresholdLikelihood(FreeParameters):
             return _odd(self._side(sign * t - h, h), sign)
         sign = np.where(tied, np.sign(t), sign)  # an interval is even: zero at zero, where odd derivatives vanish
         t = sign * t
-        parts = np.empty((len(Curve._fields), *t.shape))
-        parts[:, tied] = self._interval(t[tied], h)
-        parts[:, ~tied] = self._side(t[~tied] - h, h)
+        inside, beside = np.nonzero(tied), np.nonzero(~tied)
+        parts = []
+        for within, outside in zip(self._interval(t[inside], h), self._side(t[beside] - h, h), strict=True):
+            both = np.empty(t.shape)
+            both[inside], both[beside] = within, outside
+            parts.append(both)
         return _odd(Curve(*parts), sign)
 
     def _integral(self, y: ArrayLike, mean: ArrayLike, variance: ArrayLike, power: ArrayLike | None = None) -> Integral:

@@ -51,7 +51,7 @@ class LeftOut(NamedTuple):
 
 def without_comparisons(mixture: Mixture, data: Statements, X: Comparisons) -> FloatArray:
     """Return P(second), P(tie), P(first) of every comparison under the posterior without it, (m, 3)."""
-    weight = np.ones(len(X)) if X.weight is None else X.weight
+    weight = np.ones(len(X)) if X.listed_weight is None else X.listed_weight
     return _probabilities(mixture, X, [_without_part(s, data, weight) for _, s in mixture])
 
 

@@ -134,7 +134,7 @@ def report_html(
     shown = Shown(result, random_state)
     heading = f"Ranking of {plural(len(result), 'item')}" if title is None else clean(title, 200)
     file = None if source is None else PureWindowsPath(source).name
-    counts = f"{plural(len(result), 'item')}, {plural(len(result.data), 'comparison')}"
+    counts = f"{plural(len(result), 'item')}, {plural(result.data.n_listed, 'comparison')}"
     said = [escape(clean(one, 300)) for one in (author, date, file) if one is not None]
     plain, expert = _sections(PLAIN, shown), _sections(EXPERT, shown)
     return (

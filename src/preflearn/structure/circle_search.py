@@ -42,6 +42,7 @@ ENOUGH = 50  # simulations as cyclic as the data, after which no more are drawn 
 LARGE = 2e6  # multiplications of one simulation above which there are fewer
 TOGETHER, BLOCK = 111, 2_500_000  # most simulations, and outcomes, drawn at a time
 FEW_ROWS = 20_000  # of which each is drawn by itself; of more, rows about one pair are drawn as counts
+AS_NORMAL = 0.05  # change of a variance up to which sums of outcomes are drawn from a normal distribution
 DENSE = 1_000  # most compared items for which a dense matrix is the quickest
 WRITTEN_OUT = 700  # most pairs of which their covariance is written out
 NEARLY = 0.8  # share of the strongest sign of circles that counts as strong
@@ -349,7 +350,7 @@ def cyclic_residuals(
     scale = row_reliabilities(ranking)
     cell = ranking._statements.cell
     kinds = cell if (scale == 1.0).all() else np.unique([cell, scale], axis=1, return_inverse=True)[1].ravel()
-    trials = _trials(kinds, weight, exact=likelihood.normal)
+    trials = _trials(kinds, weight, 1 if X.times is None else X.times, exact=likelihood.normal)
     turn = sign[trials.row]  # the sides of a trial are those of its first row
     z = ranking.predict_difference(X[trials.row], side=bool(ranking.side))
     slopes = likelihood.log_density(_signs(X, likelihood), z[trials.of] * (sign * turn[trials.of])).first
@@ -462,17 +463,19 @@ class Trials(NamedTuple):
     of: IntArray
 
 
-def _trials(cell: IntArray, weight: FloatArray, *, exact: bool) -> Trials:
+def _trials(cell: IntArray, weight: FloatArray, listed: IntArray | int = 1, *, exact: bool) -> Trials:
     """Return rows of the same cell and weight as one trial, which has the same distribution.
 
     A weight of 3 is three outcomes, and 2.5 are two that count 1.25 each, so that outcomes of a pair are one count if
-    weights are whole numbers. Margins (``exact``) of a pair sum to a normal variable, whatever their weights.
+    weights are whole numbers; ``listed`` is how many comparisons of equal weight a row stands for. Margins (``exact``)
+    of a pair sum to a normal variable, whatever their weights.
     """
-    times = np.maximum(np.round(weight), 1).astype(np.int64)
+    of_one = np.maximum(np.round(weight / listed), 1)
+    times = (listed * of_one).astype(np.int64)
     if len(weight) <= FEW_ROWS:
         every = np.arange(len(weight))
         return Trials(every, times, weight, every)
-    kinds, kind = np.unique(np.zeros(len(weight)) if exact else weight / times, return_inverse=True)
+    kinds, kind = np.unique(np.zeros(len(weight)) if exact else np.float32(weight / times), return_inverse=True)
     row, of = np.unique(cell * len(kinds) + kind.ravel(), return_index=True, return_inverse=True)[1:]
     of = of.ravel()
     total = np.zeros(len(row), np.int64)
@@ -490,7 +493,15 @@ def _simulator(likelihood: Any, z: FloatArray, trials: Trials, rng: np.random.Ge
     slopes = np.column_stack([likelihood.log_density(np.full(z.shape, y), z).first for y in likelihood.outcomes])
     p = p[:, [0, 2]] if slopes.shape[1] == 2 else p[:, [0, 2, 1]]
     scale, share = weight / times, p / p.sum(axis=1, keepdims=True)
-    information = weight * np.einsum("ij,ij->i", share, slopes**2)
+    square = np.einsum("ij,ij->i", share, slopes**2)
+    information = weight * square
+    # Sums of many outcomes are as good as normal where their fourth cumulants change the variance of the sum of
+    # squares, 2 Σ v² + Σ κ, by little
+    variance = scale**2 * times * square
+    fourth = scale**4 * times * (np.einsum("ij,ij->i", share, slopes**4) - 3 * square**2)
+    if float(np.abs(fourth).sum()) <= AS_NORMAL * float(variance @ variance):
+        deviation = np.sqrt(variance)[:, None]
+        return lambda size: deviation * rng.standard_normal((len(z), size)), information
 
     def draw(size: int) -> FloatArray:
         if slopes.shape[1] == 2:

@@ -24,7 +24,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import lsmr
 
 from preflearn.data import Comparisons
-from preflearn.data.pair_table import PairTable, net_preferences
+from preflearn.data.pair_table import PairTable, connected_parts, net_preferences
 from preflearn.terms import pair_operator
 
 FloatArray = NDArray[np.float64]
@@ -208,8 +208,10 @@ def hodge(pairs: PairTable, net: FloatArray) -> Hodge:
     A = pair_operator(pairs.low, pairs.high, n)
     scores = _least_squares(sp.diags_array(root) @ A, root * net)
     gradient = A @ scores
-    triples, complete = triangles(pairs)
-    curl = np.zeros(m)
+    # where an item met all others every circle is a sum of triangles with it, and nothing is harmonic
+    cone = _some_met_all(pairs)
+    triples, complete = (np.zeros((0, 3), dtype=np.intp), True) if cone else triangles(pairs)
+    curl = net - gradient if cone else np.zeros(m)
     if len(triples):
         # a flow of the curl part is W⁻¹C'φ for a potential φ of the triangles i < j < k
         i, j, k = triples.T
@@ -224,6 +226,14 @@ def hodge(pairs: PairTable, net: FloatArray) -> Hodge:
         return Hodge(1.0, 0.0, 0.0, scores, complete)
     shares = [float(weight @ part**2) / total for part in (gradient, curl)]
     return Hodge(shares[0], shares[1], max(0.0, 1.0 - sum(shares)), scores, complete)
+
+
+def _some_met_all(pairs: PairTable) -> bool:
+    """Return whether each part of the items has one that was compared with all others of the part."""
+    part = connected_parts(pairs.low, pairs.high, pairs.n_items)
+    most = np.zeros(int(part.max(initial=-1)) + 1)
+    np.maximum.at(most, part, np.bincount(np.concatenate([pairs.low, pairs.high]), minlength=pairs.n_items))
+    return bool((most == np.bincount(part) - 1).all())
 
 
 def triangles(pairs: PairTable) -> tuple[IntArray, bool]:

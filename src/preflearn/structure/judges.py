@@ -158,6 +158,7 @@ def judge_report(X: Comparisons | PreferenceGP) -> JudgeReport:
         np.ones(len(decided)) if data.weight is None else data.weight[decided],
         n_judges,
     )
+    times = np.ones(len(decided)) if data.times is None else data.times[decided]
     p = np.clip(model.leave_one_out("judge")[decided, 1], 1e-12, 1 - 1e-12)
     alone = np.clip(model.leave_one_out("comparison")[decided, 1], 1e-12, 1 - 1e-12)
     slope, deviation = answers.slopes(logit(p))
@@ -172,7 +173,7 @@ def judge_report(X: Comparisons | PreferenceGP) -> JudgeReport:
     order = np.argsort(slope, kind="stable")
     columns: dict[str, Any] = {
         "judge": object_array(list(model.judges_)),
-        "n_comparisons": np.bincount(judge, minlength=n_judges),
+        "n_comparisons": np.bincount(judge, times, n_judges).astype(np.intp),
         "reliability": slope,
         "std": deviation,
         "consistency": own,

@@ -139,7 +139,8 @@ def rankability(
     if X.weight is not None and not np.all(X.weight):
         model, X = None, X[np.flatnonzero(X.weight)]  # rows of weight 0 have no residuals
     if inference == "auto":
-        heavy = X.weight is not None and X.weight.max() > HEAVY
+        weight = X.listed_weight
+        heavy = weight is not None and weight.max() > HEAVY
         inference = "ep" if len(X.pairs) <= EP_UP_TO and not heavy else "laplace"
     if model is None:
         ties = bool((X.outcome == 0).any())
