@@ -21,7 +21,19 @@ from pathlib import Path
 import numpy as np
 
 GROUP, PART = 20, 1_000_000  # rows of a group, and of a file
-JOBS = ("read and Gram", "RankRLS", "RankRLS, no ties", "RLS", "RankRLS, groups apart", "RankRLSCV", "predict")
+FEW = 100  # functions of an approximation
+JOBS = (
+    "read and Gram",
+    "RankRLS",
+    "RankRLS, no ties",
+    "RLS",
+    "RankRLS, groups apart",
+    "RankRLSCV",
+    "Nystroem",
+    "random features",
+    "KPCRank",
+    "predict",
+)
 
 
 def write(folder, rows, features):
@@ -43,7 +55,7 @@ def write(folder, rows, features):
 
 def job(name, folder, features):
     """Run one job and print what it took."""
-    from preflearn import RLS, RankRLS, RankRLSCV
+    from preflearn import RLS, KPCRank, Nystroem, RandomFourier, RankRLS, RankRLSCV
     from preflearn.scale import predict_to, read_chunks
 
     names = [f"x{j}" for j in range(features)]
@@ -66,6 +78,9 @@ def job(name, folder, features):
             "RLS": RLS(),
             "RankRLS, groups apart": RankRLS(),
             "RankRLSCV": RankRLSCV(),
+            "Nystroem": RankRLS(kernel="rbf", approximation=Nystroem(FEW, random_state=0)),
+            "random features": RankRLS(kernel="rbf", approximation=RandomFourier(FEW, random_state=0)),
+            "KPCRank": KPCRank(20, "rbf", approximation=Nystroem(FEW, random_state=0)),
         }
         models[name].fit(chunks)
     took = time.perf_counter() - start
@@ -96,6 +111,7 @@ def main():
     parser.add_argument("--features", type=int, default=50)
     parser.add_argument("--folder", default=None)
     parser.add_argument("--small", action="store_true")
+    parser.add_argument("--jobs", nargs="*", default=JOBS, choices=JOBS)
     parser.add_argument("--job", default=None, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.job:
@@ -103,22 +119,23 @@ def main():
         return
     rows = 20_000 if options.small else options.rows
     sizes = [rows // 100, rows // 10, rows]
-    times = {name: [] for name in JOBS}
+    jobs = ("read and Gram", *(name for name in options.jobs if name != "read and Gram"))
+    times = {name: [] for name in jobs}
     memory = {}
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
         for size in sizes:
             inside = Path(folder, str(size))
             inside.mkdir()
             write(inside, size, options.features)
-            for name in JOBS:
+            for name in jobs:
                 found = run(name, inside, options.features)
                 times[name].append(found["seconds"])
                 memory[name] = found
     print(f"{rows:,} rows x {options.features} features, groups of {GROUP}, one thread\n")
     print("| job | time | ratio to reading and Gram | exponent in rows | memory above imports | in all |")
     print("|---|---|---|---|---|---|")
-    for name in JOBS:
-        slope = np.polyfit(np.log(sizes[-2:]), np.log(times[name][-2:]), 1)[0]
+    for name in jobs:
+        slope = np.polyfit(np.log(sizes), np.log(times[name]), 1)[0]
         ratio = times[name][-1] / times["read and Gram"][-1]
         found = memory[name]
         print(

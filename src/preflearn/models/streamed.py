@@ -19,7 +19,7 @@ import scipy.sparse as sp
 from preflearn.data.chunks import Chunk, Chunks
 from preflearn.exceptions import DataError
 from preflearn.inference.exact import Decomposition, leave_groups_out_primal
-from preflearn.inference.scattered import Census, ScatteredSums
+from preflearn.inference.scattered import Census, Scatter, ScatteredSums
 from preflearn.models.training_data import Seen
 from preflearn.operators import Features, FloatArray, IntArray, Rows, scatter
 
@@ -158,6 +158,38 @@ class Pieces:
         self.n_rows, self.n_groups = int(census.size.sum()), len(numbers)
         self.largest = int(census.size.max(initial=0))
 
+    def systems(self, seen: Sequence[Seen], features: Map, n_features: int, *, whole: bool = True) -> list[System]:
+        """Return M and b for each way to see the rows; ``whole``: whether groups are wanted later."""
+        if whole or any(one.pairs for one in seen):
+            try:
+                return _of_whole_groups(self, seen, features, n_features)
+            except Apart:
+                self.together = False
+        found: list[System] = []
+        for one in seen:
+            if not one.pairs:
+                found.append(_of_rows(self, features, n_features))
+                continue
+            census, numbers = self.census(one.ties == "exclude")
+            sums = ScatteredSums(census, n_features, by_group=one.weighting == "groups")
+            for chunk in self.rows():
+                assert chunk.y is not None
+                sums.add(dense(features(chunk.X)), chunk.y, numbers.of(chunk), chunk.weight)
+            found.append(sums.system())
+        return found
+
+    def moments(self, features: Map, n_features: int) -> tuple[FloatArray, Scatter]:
+        """Return the means of features and of scores (last), and the squares around them."""
+        one_group = Census(by_level=False, weight=np.ones(1))
+        sums, n_rows = ScatteredSums(one_group, n_features, by_group=True), 0
+        for chunk in self.rows():
+            assert chunk.y is not None
+            sums.add(dense(features(chunk.X)), chunk.y, np.zeros(len(chunk), dtype=np.intp), chunk.weight)
+            n_rows += len(chunk)
+        self.n_rows = n_rows
+        found = sums.scatter(np.zeros(1, dtype=np.intp))
+        return found.means[0].mean[0], found
+
     def _sorted_by_group(self) -> Iterator[Chunk]:
         """Yield rows sorted by group, some groups at a time, by way of files where they are many."""
         numbers = GroupNumbers()
@@ -201,6 +233,11 @@ def joined(chunks: Sequence[Chunk]) -> Chunk:
         for name in ("y", "group", "weight")
     )
     return Chunk(stacked([one.X for one in chunks]), y, group, weight, first.place)
+
+
+def dense(Z: Any) -> FloatArray:
+    """Return features as an array."""
+    return np.asarray(Z if isinstance(Z, np.ndarray) else Z.toarray())
 
 
 def n_bytes(X: Any) -> int:
@@ -271,30 +308,6 @@ def _by_code(chunk: Chunk, code: IntArray) -> Chunk:
 def _of(features: Map, X: Any) -> Features:
     """Return the features of some rows of a piece."""
     return lambda rows: features(X[rows])
-
-
-def systems(
-    pieces: Pieces, seen: Sequence[Seen], features: Map, n_features: int, *, whole: bool = True
-) -> list[System]:
-    """Return M and b for each way to see the rows; ``whole``: whether groups are wanted later."""
-    if whole or any(one.pairs for one in seen):
-        try:
-            return _of_whole_groups(pieces, seen, features, n_features)
-        except Apart:
-            pieces.together = False
-    found: list[System] = []
-    for one in seen:
-        if not one.pairs:
-            found.append(_of_rows(pieces, features, n_features))
-            continue
-        census, numbers = pieces.census(one.ties == "exclude")
-        sums = ScatteredSums(census, n_features, by_group=one.weighting == "groups")
-        for chunk in pieces.rows():
-            assert chunk.y is not None
-            Z = features(chunk.X)
-            sums.add(Z if isinstance(Z, np.ndarray) else Z.toarray(), chunk.y, numbers.of(chunk), chunk.weight)
-        found.append(sums.system())
-    return found
 
 
 def _of_whole_groups(pieces: Pieces, seen: Sequence[Seen], features: Map, n_features: int) -> list[System]:
