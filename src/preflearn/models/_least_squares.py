@@ -32,7 +32,7 @@ from preflearn.exceptions import DataError, NumericalWarning, Setting
 from preflearn.inference.exact import iterate, solve
 from preflearn.kernels import resolve_kernel
 from preflearn.models.of_rows import KernelMachine, Space, is_given
-from preflearn.models.streamed import Pieces
+from preflearn.models.streamed import Pieces, RowSource
 from preflearn.models.training_data import (
     PairData,
     RowData,
@@ -94,7 +94,7 @@ class LeastSquares(KernelMachine):
         if isinstance(X, Chunks):
             given_alone(type(self).__name__, X, y, qid, sample_weight, graph)
             return self._learn_pieces(Pieces(X, type(self).__name__))
-        if isinstance(X, Pieces):
+        if isinstance(X, RowSource):
             return self._learn_pieces(X)
         way = self._ways()[0]
         data = self._read(X, y, qid, sample_weight, graph, pairs=way.pairs)
@@ -102,19 +102,19 @@ class LeastSquares(KernelMachine):
         self._learn(data.seen_as(way), X)
         return self
 
-    def _learn_pieces(self, pieces: Pieces) -> Self:
+    def _learn_pieces(self, pieces: RowSource) -> Self:
         """Learn from rows in pieces."""
         space = self._space_of_chunks(pieces)
         self._solve_chunks(pieces, space, self._ways())
         self.n_groups_ = pieces.n_groups
         return self
 
-    def _solve_chunks(self, pieces: Pieces, space: Space, ways: list[Seen]) -> None:
+    def _solve_chunks(self, pieces: RowSource, space: Space, ways: list[Seen]) -> None:
         ((M, b),) = self._systems(pieces, space, ways, whole=False)
         self._store(None, space, solve(M, b, self.alpha))
 
     def _systems(
-        self, pieces: Pieces, space: Space, ways: list[Seen], *, whole: bool
+        self, pieces: RowSource, space: Space, ways: list[Seen], *, whole: bool
     ) -> list[tuple[FloatArray, FloatArray]]:
         """Return the system of each way to see the rows; say so if nothing can be learned."""
         assert space.map is not None
@@ -328,7 +328,7 @@ class Transductive(OfPairs):
         scored = np.arange(n) if data.kept is None else data.kept
         return SmoothSpace.smoothed(every, scored, self.smoothness, self.n_neighbors)
 
-    def _space_of_chunks(self, pieces: Pieces) -> Space:
+    def _space_of_chunks(self, pieces: RowSource) -> Space:
         if self._unscored:
             raise DataError(code="smooth-in-pieces", owner=type(self).__name__).says(
                 f"smoothness={self.smoothness:g} compares all rows with each other, and these come in pieces",

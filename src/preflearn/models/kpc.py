@@ -206,7 +206,7 @@ class OnComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LeastSquar
         self.n_components_ = self._n_features_out = int(projection.values.shape[0])
         self.coef_ = np.ascontiguousarray(weights.T)
 
-    def _solve_chunks(self, pieces: Pieces, space: Space, ways: list[Seen]) -> None:
+    def _solve_chunks(self, pieces: Any, space: Space, ways: list[Seen]) -> None:
         """Learn from sums over features: their squares around their means, those of differences, and scores."""
         assert space.map is not None
         mean, squares = pieces.moments(space.map.transform, space.n_features)
@@ -280,7 +280,7 @@ class ChoosesComponents(OnComponents):
         projection = replace(projection, E=projection.E[:, :chosen], values=projection.values[:chosen])
         self._keep(data, projection, Z[:, :chosen], operators)
 
-    def _solve_chunks(self, pieces: Pieces, space: Space, ways: list[Seen]) -> None:
+    def _solve_chunks(self, pieces: Any, space: Space, ways: list[Seen]) -> None:
         raise DataError(code="components-chosen-in-pieces", owner=type(self).__name__).says(
             "the number of components is not chosen from rows in pieces",
             "Use KPCR or KPCRank with a number of components, or RankRLSCV",

@@ -360,7 +360,7 @@ class RLSCV(ChoosesAlpha, OfScores):
         self.solver = solver
         self.store_cv_results = store_cv_results
 
-    def _solve_chunks(self, pieces: Pieces, space: Space, ways: list[Seen]) -> None:
+    def _solve_chunks(self, pieces: Any, space: Space, ways: list[Seen]) -> None:
         (self.cv_scores_,), _ = self._choose_of_chunks(pieces, space, ways)
 
     def _learn(self, data: RowData, given: Any) -> None:
@@ -486,6 +486,6 @@ class RankRLSCV(ChoosesAlpha, Transductive):
             raise ValueError(f'RankRLSCV: ties must be "include", "exclude" or both; got {self.ties!r}.')
         return [Seen(ties=ties, weighting=self.weighting) for ties in options]
 
-    def _solve_chunks(self, pieces: Pieces, space: Space, ways: list[Seen]) -> None:
+    def _solve_chunks(self, pieces: Any, space: Space, ways: list[Seen]) -> None:
         self.cv_scores_, best = self._choose_of_chunks(pieces, space, ways)
         self.ties_ = ways[best].ties
