@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from preflearn import RLS, BradleyTerry, Comparisons, Nystroem, RandomFourier, RankRLS, load, save
+from preflearn.cli.main import main
 from preflearn.exceptions import DataError
 
 da = pytest.importorskip("dask.array")
@@ -155,6 +156,28 @@ def test_votes_are_counted_where_they_are(client, parameters):
     np.testing.assert_allclose(found.utility_[place], whole.utility_, rtol=1e-6, atol=1e-7)
     np.testing.assert_allclose(found.log_likelihood_, whole.log_likelihood_, rtol=1e-8)
     assert len(found.comparisons_) < 170
+
+
+def test_the_command_ranks_files_on_a_cluster(client, tmp_path, capsys):
+    frame = votes(2).drop(columns="weight")
+    frame.to_csv(tmp_path / "all.csv", index=False)
+    (tmp_path / "parts").mkdir()
+    for number in range(3):
+        frame.iloc[number::3].to_parquet(tmp_path / "parts" / f"{number}.parquet")
+    address, quick = client.scheduler.address, ["--model", "bradley-terry", "--no-circles", "--keep-repeats"]
+    assert main(["rank", str(tmp_path / "all.csv"), *quick, "--out", str(tmp_path / "whole.csv")]) == 0
+    scattered = str(tmp_path / "parts" / "*.parquet")
+    assert main(["rank", scattered, "--scheduler", address, *quick, "--out", str(tmp_path / "counted.csv")]) == 0
+    whole, counted = (pd.read_csv(tmp_path / f"{name}.csv") for name in ("whole", "counted"))
+    assert counted["item"].tolist() == whole["item"].tolist()
+    np.testing.assert_allclose(counted["utility"], whole["utility"], rtol=1e-6, atol=1e-8)
+    other = frame[["first", "second"]].set_axis(["winner", "loser"], axis=1)
+    other.to_parquet(tmp_path / "parts" / "3.parquet")
+    assert main(["rank", str(tmp_path / "parts"), "--scheduler", address, *quick]) == 2
+    assert "3.parquet: the layout is" in capsys.readouterr().err
+    saved = tmp_path / "model.prefl"
+    assert main(["fit", str(tmp_path / "all.csv"), "--scheduler", address, "--save", str(saved), *quick[:2]]) == 0
+    assert saved.exists()
 
 
 def test_data_frames_are_the_same(client, tmp_path):
