@@ -134,6 +134,20 @@ def list_files(paths: Any) -> list[Path]:
     return found
 
 
+def column_names(path: Path) -> list[str]:
+    """Return the names of the columns of a Parquet or CSV file."""
+    first = next((parquet_batches if _kind(path) == "parquet" else csv_batches)(path, None, 1, _no_check), None)
+    if first is None:
+        raise FileFormatError(code="chunk-file-empty", where=Place(str(path))).says(
+            "the file has no rows", "Give a file with data"
+        )
+    return first[0]
+
+
+def _no_check(names: Sequence[str], path: Path) -> None:
+    """Take any columns."""
+
+
 def _kind(path: Path) -> str:
     name = path.name.lower()
     with path.open("rb") as stream:
@@ -155,12 +169,7 @@ class TableChunks(Chunks):
         self._columns = columns
         self._rows = chunk_rows
         self._batches = batches
-        first = next(batches(files[0], None, 1, lambda names, path: None), None)
-        if first is None:
-            raise FileFormatError(code="chunk-file-empty", where=Place(str(files[0]))).says(
-                "the file has no rows", "Give a file with data"
-            )
-        names = first[0]
+        names = column_names(files[0])
         for name in (*columns.labels, *(columns.features or ()), *columns.kept):
             _check_column(name, names, files[0])
         self._names = names if columns.features is None else None  # no further columns where all others are features
