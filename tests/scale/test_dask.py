@@ -4,10 +4,24 @@ import os
 import pickle
 import signal
 
+import joblib
 import numpy as np
 import pytest
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, GroupKFold
 
-from preflearn import RLS, BradleyTerry, Comparisons, Nystroem, RandomFourier, RankRLS, load, save
+from preflearn import (
+    RLS,
+    BradleyTerry,
+    Comparisons,
+    Nystroem,
+    PreferenceGP,
+    RandomFourier,
+    RankRLS,
+    Ratings,
+    load,
+    save,
+)
 from preflearn.cli.main import main
 from preflearn.exceptions import DataError
 
@@ -18,7 +32,7 @@ pd = pytest.importorskip("pandas")
 
 from dask.delayed import delayed  # noqa: E402
 
-from preflearn.scale import DaskBradleyTerry, DaskRankRLS, DaskRLS  # noqa: E402
+from preflearn.scale import DaskBradleyTerry, DaskPreferenceGP, DaskRankRLS, DaskRLS  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # what a library says about its own processes is not ours
 
@@ -156,6 +170,30 @@ def test_votes_are_counted_where_they_are(client, parameters):
     np.testing.assert_allclose(found.utility_[place], whole.utility_, rtol=1e-6, atol=1e-7)
     np.testing.assert_allclose(found.log_likelihood_, whole.log_likelihood_, rtol=1e-8)
     assert len(found.comparisons_) < 170
+
+
+@pytest.mark.parametrize("likelihood", ["probit", "gaussian"])
+def test_preferences_with_features_are_those_in_memory(likelihood):
+    frame = votes(3)
+    items = pd.DataFrame({"item": [f"item {i}" for i in range(8)], "a": np.arange(8.0) % 5, "b": np.arange(8.0) % 3})
+    frame["outcome"] = frame["outcome"] + (frame["outcome"] == 0) * 1.0
+    parameters = {"likelihood": likelihood, "hyperparameters": "fixed", "approximation": Nystroem(6, random_state=0)}
+    data = Comparisons(items, frame["first"], frame["second"], frame["outcome"], weight=frame["weight"])
+    whole = PreferenceGP(**parameters).fit(data)
+    found = DaskPreferenceGP(**parameters).fit(dd.from_pandas(frame, npartitions=4), items=items).to_local()
+    np.testing.assert_allclose(found.predict_proba(data), whole.predict_proba(data), rtol=1e-8)
+    assert found.log_evidence_ == pytest.approx(whole.log_evidence_, rel=1e-8)
+
+
+def test_model_selection_by_joblib_on_the_cluster(client):
+    X, y, group, _ = table(8)
+    rows = Ratings(X, y, group=group)
+    search = GridSearchCV(RankRLS(), {"alpha": [0.1, 1.0, 10.0]}, cv=GroupKFold(3))
+    here = clone(search).fit(rows, groups=group)
+    with joblib.parallel_config("dask", client=client):
+        there = clone(search).fit(rows, groups=group)
+    np.testing.assert_array_equal(there.cv_results_["mean_test_score"], here.cv_results_["mean_test_score"])
+    assert there.best_params_ == here.best_params_
 
 
 def test_the_command_ranks_files_on_a_cluster(client, tmp_path, capsys):

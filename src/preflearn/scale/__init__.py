@@ -2,7 +2,16 @@
 
 from preflearn.data.chunks import Chunk, Chunks
 from preflearn.io.chunk_files import read_chunks
-from preflearn.scale.dask_models import DaskBradleyTerry, DaskRankRLS, DaskRLS
+from preflearn.scale.dask_models import DaskBradleyTerry, DaskPreferenceGP, DaskRankRLS, DaskRLS
 from preflearn.scale.predicting import predict_to
 
-__all__ = ["Chunk", "Chunks", "DaskBradleyTerry", "DaskRLS", "DaskRankRLS", "predict_to", "read_chunks"]
+__all__ = [
+    "Chunk",
+    "Chunks",
+    "DaskBradleyTerry",
+    "DaskPreferenceGP",
+    "DaskRLS",
+    "DaskRankRLS",
+    "predict_to",
+    "read_chunks",
+]

@@ -119,5 +119,5 @@ def merged(data: Comparisons) -> Comparisons:
     keys += [np.unique(one, return_inverse=True)[1].ravel() for one in (data.judge, data.cluster) if one is not None]
     table = np.column_stack([*keys, *([] if data.covariates is None else [data.covariates])])
     _, row, place = np.unique(table, axis=0, return_index=True, return_inverse=True)
-    weight = np.bincount(place.ravel(), data.weight)
+    weight = np.bincount(place.ravel(), np.ones(len(data)) if data.weight is None else data.weight)
     return data._take(row, weight=weight)

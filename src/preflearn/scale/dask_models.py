@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from preflearn.models import RLS, BradleyTerry, RankRLS
+from preflearn.models import RLS, BradleyTerry, PreferenceGP, RankRLS
 from preflearn.scale.dask_counts import count_comparisons
 from preflearn.scale.dask_rows import DaskRows, collection_of
 
@@ -238,16 +238,16 @@ class OfDaskComparisons(OnDask):
             Itself.
         """
         model = self._ordinary()
+        likelihood = getattr(model, "likelihood", None)
+        margins = likelihood == "gaussian" or bool(getattr(likelihood, "margins", False))
         judges = model.side == "judge" or any(
             getattr(model, name, None) for name in ("judge_kernel", "judge_reliability")
         )
         beside = [name for name, wanted in (("judge", judges), ("cluster", model.cluster)) if wanted]
         owner = type(self).__name__
-        counted = count_comparisons(owner, frame, columns, items, beside, self._run, margins=self._margins)
+        counted = count_comparisons(owner, frame, columns, items, beside, self._run, margins=margins)
         self._local = model.fit(counted)
         return self
-
-    _margins = False
 
 
 class DaskBradleyTerry(OfDaskComparisons):
@@ -307,3 +307,74 @@ class DaskBradleyTerry(OfDaskComparisons):
 
     def _ordinary(self) -> BradleyTerry:
         return BradleyTerry(**self._parameters())
+
+
+class DaskPreferenceGP(OfDaskComparisons):
+    """`PreferenceGP` on comparisons in a Dask data frame, in the space of the weights of some functions.
+
+    Answers: who is better, with what probability, by more comparisons than one machine reads?
+
+    Parameters
+    ----------
+    kernel, likelihood, hyperparameters, ties, side, n_restarts, random_state : as in `PreferenceGP`
+        The model.
+    approximation : Nystroem, RandomFourier or None, default=None
+        Functions whose sums utilities are. None is the exact model, for up to a few thousand items.
+    client : distributed.Client, default=None
+        Who computes. None: the client of this process if there is one, else threads.
+
+    Attributes
+    ----------
+    client_ : distributed.Client or None
+        Who computes.
+
+    See Also
+    --------
+    DaskBradleyTerry : the same without features.
+
+    Notes
+    -----
+    Workers merge equal comparisons of their partitions into weights (Dask's group-by), as `PreferenceGP` does with what
+    it is given; the model is learned from these sums in this process, n r² for n items and r functions at each step,
+    whatever the number of votes. Moved and held here are the different comparisons, and the table of the items.
+    *Differences from the paper*: as `PreferenceGP`.
+
+    Examples
+    --------
+    >>> import dask.dataframe as dd
+    >>> import pandas as pd
+    >>> from preflearn import Nystroem
+    >>> from preflearn.scale import DaskPreferenceGP
+    >>> items = pd.DataFrame({"item": ["a", "b", "c"], "size": [1.0, 2.0, 3.0]})
+    >>> votes = dd.from_pandas(pd.DataFrame({"winner": ["a", "b", "a"], "loser": ["b", "c", "c"]}), npartitions=2)
+    >>> model = DaskPreferenceGP(approximation=Nystroem(3), hyperparameters="fixed").fit(votes, items=items)
+    >>> ranking = model.to_local().rank()
+    >>> ranking.names[0]
+    'a'
+    """
+
+    def __init__(
+        self,
+        kernel: Any = None,
+        likelihood: Any = "probit",
+        *,
+        hyperparameters: Literal["maximise", "average", "fixed"] = "maximise",
+        ties: bool = False,
+        side: bool | Literal["judge"] = False,
+        approximation: Any = None,
+        n_restarts: int = 2,
+        random_state: Any = None,
+        client: Any = None,
+    ) -> None:
+        self.kernel = kernel
+        self.likelihood = likelihood
+        self.hyperparameters = hyperparameters
+        self.ties = ties
+        self.side = side
+        self.approximation = approximation
+        self.n_restarts = n_restarts
+        self.random_state = random_state
+        self.client = client
+
+    def _ordinary(self) -> PreferenceGP:
+        return PreferenceGP(**self._parameters())
