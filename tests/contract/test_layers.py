@@ -90,7 +90,7 @@ ALLOWED = {
         "analysis",
         "io",
     },
-    "scale": {"_disk", "exceptions", "data", "io", "operators", "inference", "models"},
+    "scale": {"_disk", "exceptions", "data", "io", "likelihoods", "operators", "inference", "models"},
     "reproduce": {
         "_disk",
         "_version",

@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from preflearn.data import Chunks, Comparisons, Ratings
-from preflearn.exceptions import DataError, first_few
+from preflearn.exceptions import DataError, DataWarning, first_few
 from preflearn.inference.exact import solve
 from preflearn.models._least_squares import LeastSquares, system_of
 from preflearn.models.of_rows import Space
@@ -41,7 +41,7 @@ class LearnsOn(LeastSquares):
         -----
         Kept, also in model files, are d² sums over d features and the names of groups. The kernel, and what
         approximates it, stay as the first call sets them from its rows. ``fit`` forgets all that and keeps no sums:
-        ``partial_fit`` cannot follow it.
+        a ``partial_fit`` after it begins anew, with a warning.
 
         Examples
         --------
@@ -61,8 +61,9 @@ class LearnsOn(LeastSquares):
             )
         before: list[tuple[FloatArray, FloatArray]] | None = self.__dict__.get("_sums")
         if before is None and hasattr(self, "kernel_"):
-            raise DataError(code="sums-not-kept", owner=owner).says(
-                "the model was fitted by fit, and has no sums to add to", "Begin with partial_fit, on a new estimator"
+            DataWarning(code="sums-not-kept", owner=owner).warn(
+                "the model was fitted by fit, which keeps no sums to add to: what it has learned is forgotten",
+                "Begin with partial_fit, on a new estimator",
             )
         data = self._read_more(X, y, qid, sample_weight, first=before is None)
         if before is None:

@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from preflearn.likelihoods import get_likelihood
 from preflearn.models import RLS, BradleyTerry, PreferenceGP, RankRLS
 from preflearn.scale.dask_counts import count_comparisons
 from preflearn.scale.dask_rows import DaskRows, collection_of
@@ -219,6 +220,11 @@ class DaskRankRLS(OfDaskRows):
 class OfDaskComparisons(OnDask):
     """Base of those that learn from comparisons; not public."""
 
+    @property
+    def _margins(self) -> bool:
+        """Whether more of an outcome counts than its sign."""
+        return False
+
     def fit(self, frame: Any, *, columns: Mapping[str, str] | None = None, items: Any = None) -> Self:
         """Fit on comparisons in a Dask data frame.
 
@@ -238,14 +244,12 @@ class OfDaskComparisons(OnDask):
             Itself.
         """
         model = self._ordinary()
-        likelihood = getattr(model, "likelihood", None)
-        margins = likelihood == "gaussian" or bool(getattr(likelihood, "margins", False))
         judges = model.side == "judge" or any(
             getattr(model, name, None) for name in ("judge_kernel", "judge_reliability")
         )
         beside = [name for name, wanted in (("judge", judges), ("cluster", model.cluster)) if wanted]
         owner = type(self).__name__
-        counted = count_comparisons(owner, frame, columns, items, beside, self._run, margins=margins)
+        counted = count_comparisons(owner, frame, columns, items, beside, self._run, margins=self._margins)
         self._local = model.fit(counted)
         return self
 
@@ -375,6 +379,10 @@ class DaskPreferenceGP(OfDaskComparisons):
         self.n_restarts = n_restarts
         self.random_state = random_state
         self.client = client
+
+    @property
+    def _margins(self) -> bool:
+        return bool(get_likelihood(self.likelihood).margins)
 
     def _ordinary(self) -> PreferenceGP:
         return PreferenceGP(**self._parameters())
