@@ -61,12 +61,12 @@ def peak_memory():
 def job(name, folder, features):
     """Run one job and print what it took."""
     from preflearn import RLS, KPCRank, Nystroem, RandomFourier, RankRLS, RankRLSCV
-    from preflearn.scale import predict_to, read_chunks
+    from preflearn.scale import Chunks, predict_to, read_chunks
 
     names = [f"x{j}" for j in range(features)]
     group = "apart" if name.endswith("apart") else "query"
     chunks = read_chunks(folder, target="y", group=group, features=names)
-    next(iter(chunks))
+    model = RankRLS().fit(Chunks([next(iter(chunks))]))
     before = peak_memory()
     start = time.process_time()
     if name == "read and Gram":
@@ -75,7 +75,7 @@ def job(name, folder, features):
             T = chunk.X * np.sqrt(chunk.y + 1)[:, None]
             M += T.T @ T
     elif name == "predict":
-        predict_to(RankRLS().fit(chunks), chunks, Path(tempfile.gettempdir(), "predicted.parquet"))
+        predict_to(model, chunks, Path(tempfile.gettempdir(), "predicted.parquet"))
     else:
         models = {
             "RankRLS": RankRLS(),
