@@ -121,6 +121,7 @@ class Reads:
             yield da.concatenate(blocks)
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_killed_changes_nothing(client, tmp_path):
     X, y, group, _ = table(7)
     marker = tmp_path / "killed"
@@ -159,6 +160,7 @@ def votes(seed, m=400, n=8):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("parameters", [{"ties": True, "side": True}, {"prior": 1.0, "link": "probit", "ties": True}])
 def test_votes_are_counted_where_they_are(client, parameters):
     frame = votes(1)
@@ -185,6 +187,7 @@ def test_preferences_with_features_are_those_in_memory(likelihood):
     assert found.log_evidence_ == pytest.approx(whole.log_evidence_, rel=1e-8)
 
 
+@pytest.mark.slow
 def test_model_selection_by_joblib_on_the_cluster(client):
     X, y, group, _ = table(8)
     rows = Ratings(X, y, group=group)
@@ -196,6 +199,7 @@ def test_model_selection_by_joblib_on_the_cluster(client):
     assert there.best_params_ == here.best_params_
 
 
+@pytest.mark.slow
 def test_the_command_ranks_files_on_a_cluster(client, tmp_path, capsys):
     frame = votes(2).drop(columns="weight")
     frame.to_csv(tmp_path / "all.csv", index=False)
@@ -218,6 +222,7 @@ def test_the_command_ranks_files_on_a_cluster(client, tmp_path, capsys):
     assert saved.exists()
 
 
+@pytest.mark.slow
 def test_data_frames_are_the_same(client, tmp_path):
     X, y, group, weight = table(4)
     frame = pd.DataFrame(X, columns=list("abcd")).assign(y=y, q=group, w=weight)

@@ -34,7 +34,7 @@ def cluster(address: str) -> Iterator[Any]:
     log.setLevel(logging.CRITICAL)
     try:
         try:
-            client: Any = Client(address, timeout=PATIENCE, set_as_default=False)  # type: ignore[no-untyped-call]
+            client: Any = Client(address, timeout=PATIENCE, set_as_default=False)
         except (OSError, ValueError, TypeError) as error:
             reason = (str(error).splitlines() or [""])[0][:120]
             raise DataError(code="scheduler-not-there", where=Place(address)).says(
