@@ -37,6 +37,13 @@ COMMANDS = {
         ['no experiment "kpcrank-sink"', 'nearest names: "kpcrank-sinc"', "Choose from"],
     ),
     "an argument for doctor": (None, ["doctor", "x"], ["too many", "doctor --help"]),
+    "scheduler: nobody there": (
+        None,
+        [*RANK, "--scheduler", "tcp://127.0.0.1:9"],
+        ["tcp://127.0.0.1:9: no Dask scheduler answers", "dask scheduler"],
+    ),
+    "scheduler: no address": (None, [*RANK, "--scheduler", "cluster"], ["cluster: no Dask scheduler answers"]),
+    "scheduler: beside by": (None, [*RANK, "--scheduler", "x", "--by", "y"], ["--by", "--scheduler", "Leave out one"]),
     # numbers
     "seed: a fraction": (None, [*RANK, "--seed", "1.5"], ["--seed", '"1.5"', "whole number"]),
     "seed: too large": (None, [*RANK, "--seed", "9" * 20], ["--seed", "from 0 to 4,294,967,295"]),

@@ -90,7 +90,7 @@ ALLOWED = {
         "analysis",
         "io",
     },
-    "scale": {"_disk", "exceptions", "data", "io", "models"},
+    "scale": {"_disk", "exceptions", "data", "io", "likelihoods", "operators", "inference", "models"},
     "reproduce": {
         "_disk",
         "_version",
@@ -136,7 +136,7 @@ ALLOWED = {
         "scale",
     },
 }
-OPTIONAL = {"pandas", "polars", "pyarrow", "xlsxwriter", "matplotlib"}
+OPTIONAL = {"pandas", "polars", "pyarrow", "xlsxwriter", "matplotlib", "dask", "distributed"}
 FILES = {path: ast.parse(path.read_text()) for path in sorted(SRC.rglob("*.py"))}
 
 

@@ -60,7 +60,7 @@ def test_files_are_their_table(tmp_path, monkeypatch, ending, plain):
         monkeypatch.setattr(
             chunk_files,
             "csv_batches",
-            lambda path, wanted, rows: chunk_files._plain_csv(path, wanted, rows, ","),
+            lambda path, wanted, rows, check: chunk_files._plain_csv(path, wanted, rows, check, ","),
         )
     columns = table()
     write(tmp_path, ending, columns)
@@ -118,6 +118,7 @@ def _broken(tmp_path):
         return inside
 
     without_b = {name: values for name, values in good.items() if name != "b"}
+    numbered = {**good, "query": np.arange(50) // 5}
     words = {**good, "b": np.array(["x"] * 50)}
     gap = {**good, "b": np.where(np.arange(50) == 30, np.nan, good["b"])}
     cut = folder("whole", good, ending=".parquet") / "0.parquet"
@@ -128,6 +129,22 @@ def _broken(tmp_path):
         "empty directory": (folder("empty"), "no file in this directory ends in"),
         "another column": (folder("other", good, without_b), r'1\.csv: there is no column "b"'),
         "another column, Parquet": (folder("other2", good, without_b, ending=".parquet"), 'there is no column "b"'),
+        "more columns": (
+            folder("more", without_b, good),
+            r"1\.csv: there are columns that .*0\.csv does not have \(.b.\)",
+        ),
+        "more columns, Parquet": (
+            folder("more2", without_b, good, ending=".parquet"),
+            r"1\.parquet: there are columns",
+        ),
+        "numbers for words": (
+            folder("kinds", good, numbered),
+            r'1\.csv: column "query" holds numbers here and words in the rows before',
+        ),
+        "numbers for words, Parquet": (
+            folder("kinds2", good, numbered, ending=".parquet"),
+            r'1\.parquet: column "query" holds numbers',
+        ),
         "words": (folder("words", good, words), r"""1\.csv: column "b" holds 'x' in row 1"""),
         "words, Parquet": (folder("words2", good, words, ending=".parquet"), r"""1\.parquet: column "b" holds 'x'"""),
         "gap": (folder("gap", gap), r'0\.csv: column "b" is empty or infinite in row 31'),

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.gaussian_process.kernels import RBF
 
-from preflearn import RLS, RLSCV, Nystroem, RandomFourier, RankRLS, RankRLSCV
+from preflearn import KPCR, RLS, RLSCV, KPCRank, KPCRankCV, Nystroem, RandomFourier, RankRLS, RankRLSCV
 from preflearn.data import Chunks
+from preflearn.exceptions import DataError
 from preflearn.models import streamed
 
 ALPHAS = [0.01, 1.0, 100.0]
@@ -114,6 +115,36 @@ def test_approximations_of_kernels_are_those_of_the_whole():
         exact = RankRLS(0.5, kernel).fit(X, y, qid=group).predict(X)
         if isinstance(approximation, Nystroem):  # all rows are landmarks
             np.testing.assert_allclose(group_centred(chunked.predict(X), group), group_centred(exact, group), atol=1e-5)
+
+
+COMPONENTS = {
+    "kpcr": KPCR(3, "linear"),
+    "items": KPCRank(3, "linear"),
+    "differences": KPCRank(2, "linear", components_of="differences", ties="exclude"),
+    "all": KPCRank(None, RBF(3.0), approximation=Nystroem(20, random_state=0), weighting="groups"),
+}
+
+
+@pytest.mark.parametrize("name", COMPONENTS)
+@settings(max_examples=8, deadline=None)
+@given(seed=st.integers(0, 10**6), cuts=st.lists(st.integers(1, 59), max_size=6), order=st.booleans())
+def test_components_of_chunks_are_those_of_the_whole(name, seed, cuts, order):
+    X, y, group, weight = table(seed, weighted=name != "all" and seed % 3 > 0)
+    X = np.random.default_rng(seed).normal(size=X.shape) * [5, 3, 2, 1]
+    by_group = np.argsort(group, kind="stable") if order else np.arange(len(y))
+    X, y, group, weight = (None if part is None else part[by_group] for part in (X, y, group, weight))
+    whole = clone(COMPONENTS[name]).fit(X, y, qid=group, sample_weight=weight)
+    chunked = clone(COMPONENTS[name]).fit(pieces(X, y, group, weight, cuts))
+    assert chunked.n_groups_ == whole.n_groups_
+    np.testing.assert_allclose(chunked.eigenvalues_, whole.eigenvalues_, rtol=1e-6)
+    if name != "all":  # components of next to no variance turn with the last digit
+        np.testing.assert_allclose(chunked.transform(X), whole.transform(X), rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(chunked.predict(X), whole.predict(X), rtol=1e-5, atol=1e-6)
+
+
+def test_the_number_of_components_is_not_chosen_in_pieces():
+    with pytest.raises(DataError, match="not chosen from rows in pieces"):
+        KPCRankCV(3, "linear").fit(pieces(*table(0), []))
 
 
 def group_centred(f, group):

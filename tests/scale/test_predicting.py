@@ -5,7 +5,9 @@ import csv
 import numpy as np
 import pytest
 
-from preflearn import RankRLS
+from preflearn import RankRLS, save
+from preflearn.cli import large_files
+from preflearn.cli.main import main
 from preflearn.exceptions import DataError
 from preflearn.scale import Chunks, predict_to, read_chunks
 
@@ -64,3 +66,29 @@ def test_files_are_not_replaced_unasked_and_endings_are_known(tmp_path):
         predict_to(model, chunks, tmp_path / "out.csv", overwrite=False)
     with pytest.raises(DataError, match=r"Use \.parquet or \.csv"):
         predict_to(model, chunks, tmp_path / "out.feather")
+
+
+def test_the_command_scores_large_files_in_pieces(tmp_path, monkeypatch, capsys):
+    model, _, X, names = learned(tmp_path)
+    save(model, tmp_path / "model.prefl")
+    table = parquet.read_table(tmp_path / "in.parquet")
+    (tmp_path / "parts").mkdir()
+    for part in range(2):
+        parquet.write_table(table.slice(20 * part, 20), tmp_path / "parts" / f"{part}.parquet")
+    monkeypatch.setattr(large_files, "LARGE", 0)
+    for source in ("in.parquet", "parts", "parts/*.parquet"):
+        out = tmp_path / "out.parquet"
+        assert (
+            main(["predict", str(tmp_path / "model.prefl"), str(tmp_path / source), "--out", str(out), "--force"]) == 0
+        )
+        assert "40 rows, in pieces" in capsys.readouterr().out
+        found = parquet.read_table(out)
+        assert found.column_names == ["doc", "query", "y", "utility"]
+        assert found["doc"].to_pylist() == names.tolist()
+        np.testing.assert_allclose(found["utility"].to_numpy(), X @ model.coef_, rtol=1e-12)
+    cut = tmp_path / "parts" / "1.parquet"
+    cut.write_bytes(cut.read_bytes()[:-50])
+    again = tmp_path / "again.parquet"
+    assert main(["predict", str(tmp_path / "model.prefl"), str(tmp_path / "parts"), "--out", str(again)]) == 2
+    assert "1.parquet: the file cannot be read" in capsys.readouterr().err
+    assert not again.exists()

@@ -114,6 +114,7 @@ def fit(
     save: File,
     n_features: Whole | None = None,
     zero_based: Flag = False,
+    scheduler: str | None = None,
     machine: Machine = Machine(),  # noqa: B008 - frozen
     force: Flag = False,
 ) -> None:
@@ -150,12 +151,15 @@ def fit(
         Number of features of SVMlight files, if later files may have larger feature numbers than DATA.
     zero_based
         Feature numbers of the SVMlight file start at 0, not at 1.
+    scheduler
+        Address of a Dask cluster, such as tcp://10.0.0.5:8786, whose workers count comparisons; DATA may then be a
+        directory or a pattern of files, which all workers see.
     force
         Replace the model file if there is one.
     """
     machine.apply()
     check_targets({"--save": save}, force, [data, reading.items, learning.validation])
-    model, notes = _learn(data, reading, learning, n_features, zero_based, machine.seed)
+    model, notes = _learn(data, reading, learning, n_features, zero_based, machine.seed, scheduler)
     with progress(f"Saving {save.name}"):
         from preflearn.files import save as save_model
 
@@ -164,7 +168,13 @@ def fit(
 
 
 def _learn(
-    source: str, options: ReadOptions, learning: Learning, n_features: int | None, zero_based: bool, seed: int
+    source: str,
+    options: ReadOptions,
+    learning: Learning,
+    n_features: int | None,
+    zero_based: bool,
+    seed: int,
+    scheduler: str | None,
 ) -> tuple[Any, dict[str, Any]]:
     """Return a model, learned by evidence or by least squares, and what its file should say about it."""
     from preflearn.cli import fit_least_squares as least_squares
@@ -183,19 +193,19 @@ def _learn(
             )
     if n_features is not None and not 1 <= n_features <= MOST_FEATURES:
         raise DataError(f"--n-features is {n_features}; it must be at least 1 and at most {MOST_FEATURES:,}.")
-    if not is_svmlight(source, options):
+    on_cluster = scheduler is not None  # files of comparisons, perhaps many
+    if on_cluster or not is_svmlight(source, options):
         for option, given in (("--zero-based", zero_based), ("--n-features", n_features)):
             if given:
                 raise DataError(f"{titled(source)}: {option} is for SVMlight files, and this is a table. Leave it out.")
     with progress(f"Reading {titled(source)}"):
-        found = None if squares else labels.look_for_labels(source, options, [asked] if asked else [])
+        found = None if squares or on_cluster else labels.look_for_labels(source, options, [asked] if asked else [])
     if found is not None and found.layout is not None:
         return labels.learn(found, asked or "auto", seed)
     with progress(f"Reading {titled(source)}"), labels.guessing(found):
         opened = None if found is None else found.table
-        reading = read_any(
-            source, options, margins=squares, n_features=n_features, zero_based=zero_based, opened=opened
-        )
+        rows: dict[str, Any] = {} if on_cluster else {"n_features": n_features, "zero_based": zero_based}
+        reading = read_any(source, options, margins=squares, opened=opened, scheduler=scheduler, **rows)
     data, notes = reading.data, save_notes(reading) | {"zero_based": zero_based}
     if isinstance(data, Comparisons) and data.items is None and data.names is not None:
         notes["item_names"] = [str(name) for name in data.names]

@@ -41,6 +41,10 @@ def predict(
     Rows with features, for a model of labels: row,label,ranking and for each label
     the probability to be first (p_...). A column of names stands in place of row.
 
+    Rows with named features in a Parquet or CSV file of more than 64 MB, in a
+    directory or in files by a pattern, are scored piece by piece by a model by least
+    squares: --out then has their utilities beside the columns that are no features.
+
     Without --out the table is CSV on standard output.
 
     For example:
@@ -48,6 +52,7 @@ def predict(
         preflearn predict model.preflearn pairs.csv
         preflearn predict model.preflearn new-items.csv --out utilities.csv
         preflearn predict model.preflearn test.txt --out scores.csv
+        preflearn predict model.preflearn 'rows/*.parquet' --out s.parquet
         preflearn predict labels.preflearn new-rows.csv --pairs --out pairs.parquet
 
     Parameters
@@ -61,12 +66,19 @@ def predict(
     """
     check_targets({"--out": output.out}, output.force, [str(model), data, reading.items], bom=output.bom)
     from preflearn.cli import labels
+    from preflearn.cli.large_files import predict_in_pieces
     from preflearn.cli.model_answers import answer_about_training, answer_for
 
     with progress(f"Opening {model.name}"):
         saved = open_saved(model, data)
     if pairs and not saved.of_labels:
         raise DataError(f"{model}: --pairs is for models of labels; give this one a table of pairs. Leave it out.")
+    if data is not None:
+        with progress(f"Scoring {titled(data)}"):
+            written = predict_in_pieces(saved, data, reading, output)
+        if written is not None:
+            facts([("Saved", f"{output.out}: {written}")])
+            return
     if saved.of_labels and data is not None:
         with progress(f"Reading {titled(data)}"):
             columns, what = labels.answer(saved, data, reading, pairs=pairs)

@@ -66,6 +66,7 @@ def rank(
     level: float = 0.9,
     circles: bool | None = None,
     explain: Flag = False,
+    scheduler: str | None = None,
     machine: Machine = Machine(),  # noqa: B008 - frozen
 ) -> None:
     """Rank items from comparisons, and say how far to trust the ranking.
@@ -130,6 +131,9 @@ def rank(
         1,000 items, with features up to 2,500 pairs).
     explain
         Print the models that were compared, and what was not tried (--json always has them).
+    scheduler
+        Address of a Dask cluster, such as tcp://10.0.0.5:8786, whose workers count the votes; DATA may then be a
+        directory or a pattern of files, such as 'votes/*.parquet', which all workers see.
     """
     machine.apply()
     out = output.out
@@ -161,7 +165,7 @@ def rank(
     from preflearn.analysis.result import find_anchor
 
     with progress("Reading"):
-        read, X = read_comparisons(data, reading, by=by, counted=True)
+        read, X = read_comparisons(data, reading, by=by, counted=True, scheduler=scheduler)
         if fixed is not None and X.names is not None:
             find_anchor(X.names, fixed)
     printed, dialect = not json and not to_stdout, dialect_for(rank)

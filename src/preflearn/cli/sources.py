@@ -45,14 +45,17 @@ def read_any(
     n_features: int | None = None,
     zero_based: bool = False,
     opened: Table | None = None,
+    scheduler: str | None = None,
     **further: Any,
 ) -> Reading:
     """Return what a file holds, comparisons or rows with scores; ``items`` are known already, or how to encode them.
 
-    ``opened`` is the table in the file, where that is known.
+    ``opened`` is the table in the file, where that is known; ``scheduler`` the address of a cluster that counts files.
     """
     from preflearn.io import read_preferences
 
+    if scheduler is not None:
+        return _read_on_cluster(source, options, scheduler, **further)
     if is_model(source):
         raise FileFormatError(f"{source}: this is a model file of preflearn, not data. Give a data file.")
     if is_svmlight(source, options):
@@ -70,6 +73,22 @@ def read_any(
             f"{reading.source}: --lower-wins is for two columns of scores, not for {reading.layout}. Leave it out."
         )
     return reading
+
+
+def _read_on_cluster(source: str, options: ReadOptions, scheduler: str, **further: Any) -> Reading:
+    """Return the comparisons in files, counted by the workers of a cluster."""
+    from preflearn.scale.dask_files import cluster, read_votes
+
+    if source == "-":
+        raise DataError("--scheduler counts files, and standard input is none. Give the path of a file.")
+    if further.pop("by", None) is not None:
+        raise DataError(
+            "--by ranks categories apart, and --scheduler counts all votes together. Leave out one of them."
+        )
+    further.pop("counted", None)
+    items = None if options.items is None else str(options.items.resolve())
+    with cluster(scheduler) as client:
+        return read_votes(client, source, items, **options.keywords(), **further)
 
 
 def _check_items(source: str, items: Path) -> None:
@@ -109,16 +128,23 @@ def about(source: str) -> Iterator[None]:
 
 
 def read_comparisons(
-    source: str, options: ReadOptions, by: str | None = None, opened: Table | None = None, *, counted: bool = False
+    source: str,
+    options: ReadOptions,
+    by: str | None = None,
+    opened: Table | None = None,
+    *,
+    counted: bool = False,
+    scheduler: str | None = None,
 ) -> tuple[Reading, Comparisons]:
     """Return how a file was read, and its comparisons; rows with scores are compared within their groups.
 
-    ``by`` is the column of a category for each of them; ``counted`` counts equal rows of large files.
+    ``by`` is the column of a category for each of them; ``counted`` counts equal rows of large files, and ``scheduler``
+    is the address of a cluster that counts files.
     """
     from preflearn.analysis.ranker import listed
     from preflearn.data import Comparisons
 
-    reading = read_any(source, options, by=by, opened=opened, counted=counted)
+    reading = read_any(source, options, by=by, opened=opened, counted=counted, scheduler=scheduler)
     with about(reading.source):
         reading = listed(reading)
     assert isinstance(reading.data, Comparisons)

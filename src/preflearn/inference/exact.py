@@ -288,6 +288,33 @@ def component_path(T: FloatArray, target: FloatArray) -> ComponentPath:
     return path
 
 
+def component_weights(M: FloatArray, b: FloatArray) -> FloatArray:
+    """Return the weights of all P columns from M = T'T and b = T'c alone; P³.
+
+    As the end of `component_path`, for rows that are gone: Cholesky of M, which squares the condition number. A column
+    that depends on earlier ones to rounding has weight zero.
+    """
+    P = M.shape[0]
+    check_finite(M, b)
+    R, rotated = np.zeros((P, P)), np.zeros(P)
+    alive: list[int] = []
+    lost = 10 * P * np.finfo(np.float64).eps
+    largest = M.diagonal().max(initial=0.0)
+    for l in range(P):
+        k = len(alive)
+        r = scipy.linalg.solve_triangular(R[:k, :k], M[alive, l], trans="T", check_finite=False)
+        left = M[l, l] - r @ r
+        if left <= lost * M[l, l] or M[l, l] <= lost * largest:
+            continue
+        R[:k, k], R[k, k] = r, np.sqrt(left)
+        rotated[k] = (b[l] - r @ rotated[:k]) / R[k, k]
+        alive.append(l)
+    weights = np.zeros(P)
+    k = len(alive)
+    weights[alive] = scipy.linalg.solve_triangular(R[:k, :k], rotated[:k], check_finite=False)
+    return weights
+
+
 def _orthogonalise(
     T: FloatArray, size: FloatArray, tol: float
 ) -> tuple[FloatArray, FloatArray, np.ndarray[tuple[int], np.dtype[np.bool_]]]:

@@ -7,11 +7,19 @@ With weights w, W the weight of a group, W_a that of its a-th level of equal sco
 where only levels of two rows and more have an a, and only if ties are left out. So a first pass over labels finds W and
 W_a, and a second one sums over rows in any order. L does not see what is added to all rows of a group: rows are taken
 relative to the first one of their group, so that the differences lose no digits.
+
+The sums of different rows are joined by their means (`Scatter`), wherever they were made: of two parts of a group or
+level with weights V and V' and means m and m',
+
+    Σ w (z - mean)(z - mean)' = that of one part + that of the other + V V'/(V + V') (m - m')(m - m')'.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import reduce
+from typing import Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -49,6 +57,27 @@ class Census:
     def _compact(self) -> None:
         self._levels = [_merged(self._levels)]
         self._pending = self._levels[0][0].shape[0]
+
+    def merged(self, other: Census) -> Census:
+        """Return what both have counted, as a new census."""
+        n = max(self.weight.shape[0], other.weight.shape[0])
+        weight, size = np.zeros(n), np.zeros(n, dtype=np.intp)
+        for one in (self, other):
+            weight[: one.weight.shape[0]] += one.weight
+            size[: one.size.shape[0]] += one.size
+        levels = [*self._levels, *other._levels]
+        return Census(self.by_level, weight, size, [_merged(levels)] if levels else [])
+
+    def part(self, groups: IntArray) -> Census:
+        """Return the census of some groups, numbered in this order, which is ascending."""
+        found = Census(self.by_level, self.weight[groups], self.size[groups])
+        if self._levels:
+            self._compact()
+            code, *rest = self._levels[0]
+            place = np.searchsorted(groups, code)
+            here = np.flatnonzero(groups[np.minimum(place, groups.shape[0] - 1)] == code)
+            found._levels = [(place[here], *(part[here] for part in rest))]  # type: ignore[list-item]
+        return found
 
     def levels(self) -> Levels | None:
         """Return the levels of two rows and more, if levels are counted."""
@@ -100,11 +129,64 @@ class Levels:
         return np.where(same, found, -1)
 
 
+@dataclass(frozen=True)
+class Means:
+    """Groups or levels, by ascending keys: their weights so far, means, and the factor of their squares."""
+
+    key: FloatArray  # (k, 1) groups, (k, 2) levels: group and score
+    mass: FloatArray
+    mean: FloatArray  # (k, d)
+    factor: FloatArray
+
+    def merged(self, other: Self) -> tuple[Self, FloatArray]:
+        """Return the means of both, and the squares between their parts, (d, d)."""
+        key, place = _distinct(np.concatenate([self.key, other.key]))
+        mine, theirs = np.split(place, [self.mass.shape[0]])
+        mass, factor = np.zeros(key.shape[0]), np.empty(key.shape[0])
+        mean = np.empty((key.shape[0], self.mean.shape[1]))
+        mass[mine], mean[mine], factor[mine] = self.mass, self.mean, self.factor
+        before = mass[theirs]
+        known = before > 0
+        total = before + other.mass
+        step = other.mean[known] - mean[theirs[known]]
+        share = (other.mass / total)[known]
+        between = (step * (other.factor[known] * before[known] * share)[:, None]).T @ step
+        mean[theirs[known]] += share[:, None] * step
+        mean[theirs[~known]] = other.mean[~known]
+        mass[theirs], factor[theirs] = total, other.factor
+        return type(self)(key, mass, mean, factor), between
+
+
+@dataclass(frozen=True)
+class Scatter:
+    """Squares of some rows around the means of their groups and levels, (d + 1, d + 1), scores last."""
+
+    squares: FloatArray
+    means: tuple[Means, ...]  # of groups, and of levels where ties are left out
+
+    def merged(self, other: Self) -> Self:
+        """Return the same of the rows of both."""
+        squares, means = self.squares + other.squares, []
+        for mine, theirs in zip(self.means, other.means, strict=True):
+            both, between = mine.merged(theirs)
+            squares += between
+            means.append(both)
+        return type(self)(squares, tuple(means))
+
+    @classmethod
+    def of_all(cls, parts: Iterable[Self]) -> Self:
+        """Return the same of the rows of all parts."""
+        return reduce(cls.merged, parts)
+
+    def system(self) -> tuple[FloatArray, FloatArray]:
+        """Return M and b."""
+        return np.ascontiguousarray(self.squares[:-1, :-1]), self.squares[:-1, -1].copy()
+
+
 class ScatteredSums:
     """The second pass: Σ over rows and groups that give M = Z'LZ, b = Z'Ly and y'Ly.
 
-    ``add`` takes rows in any order; two sums of different rows add up if their groups have the same ``origin``.
-    Memory: d² and, for every group and every level of two rows and more, d.
+    ``add`` takes rows in any order. Memory: d² and, for every group and every level of two rows and more, d.
     """
 
     def __init__(self, census: Census, n_features: int, *, by_group: bool) -> None:
@@ -115,8 +197,8 @@ class ScatteredSums:
         n_levels = 0 if self.levels is None else self.levels.code.shape[0]
         self.gram = np.zeros((d, d))
         self.origin = np.full((n_groups, d), np.nan)
-        self.group = np.zeros((n_groups, d))
-        self.level = np.zeros((n_levels, d))
+        self.group, self.group_mass = np.zeros((n_groups, d)), np.zeros(n_groups)
+        self.level, self.level_mass = np.zeros((n_levels, d)), np.zeros(n_levels)
 
     def add(self, Z: FloatArray, y: FloatArray, code: IntArray, weight: FloatArray | None) -> None:
         """Add some rows."""
@@ -134,18 +216,51 @@ class ScatteredSums:
             mass[tied] = np.maximum(mass[tied] - self.levels.weight[level[tied]], 0.0)
             levels, at = np.unique(level[tied], return_inverse=True)
             self.level[levels] += _summed(at, w[tied], T[tied], levels.shape[0])
+            self.level_mass[levels] += np.bincount(at, w[tied], levels.shape[0])
         self.group[groups] += _summed(place.ravel(), w, T, groups.shape[0])
+        self.group_mass[groups] += np.bincount(place.ravel(), w, groups.shape[0])
         T *= np.sqrt(self.v[code] * mass * w)[:, None]
         self.gram += T.T @ T
 
     def system(self) -> tuple[FloatArray, FloatArray]:
-        """Return M and b."""
+        """Return M and b, once all rows are there."""
         S = self.group * np.sqrt(self.v)[:, None]
         whole = self.gram - S.T @ S
         if self.levels is not None:
             S = self.level * np.sqrt(self.v[self.levels.code])[:, None]
             whole += S.T @ S
-        return np.ascontiguousarray(whole[:-1, :-1]), whole[:-1, -1].copy()
+        return Scatter(whole, ()).system()
+
+    def scatter(self, numbers: IntArray) -> Scatter:
+        """Return what the rows so far say, to be merged with that of others; ``numbers`` name the groups elsewhere.
+
+        With the weights V of the rows so far and their sums s around the origin, that is around means
+
+            Σ c_i z_i² - Σ_groups v W s²/V + Σ_levels v W_a s²/V.
+        """
+        parts = [(numbers[:, None], self.group, self.group_mass, self.v * self.weight, self.origin)]
+        if self.levels is not None:
+            code, factor = self.levels.code, -self.v[self.levels.code] * self.levels.weight
+            key = np.column_stack([numbers[code], self.levels.y])
+            parts.append((key, self.level, self.level_mass, factor, self.origin[code]))
+        squares, means = self.gram.copy(), []
+        for key, sums, mass, factor, origin in parts:
+            there = np.flatnonzero(mass)
+            mass, factor, mean = mass[there], factor[there], sums[there] / mass[there, None]
+            squares -= (mean * (factor * mass)[:, None]).T @ mean
+            means.append(Means(np.asarray(key[there], dtype=np.float64), mass, origin[there] + mean, factor))
+        return Scatter(squares, tuple(means))
+
+
+def _distinct(key: FloatArray) -> tuple[FloatArray, IntArray]:
+    """Return the distinct rows, ascending, and the place of each row among them."""
+    order = np.lexsort(key.T[::-1])
+    ordered = key[order]
+    new = np.ones(key.shape[0], dtype=bool)
+    new[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
+    place = np.empty(key.shape[0], dtype=np.intp)
+    place[order] = np.cumsum(new) - 1
+    return ordered[new], place
 
 
 def _summed(place: IntArray, w: FloatArray, T: FloatArray, n: int) -> FloatArray:

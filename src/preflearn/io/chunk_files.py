@@ -135,6 +135,20 @@ def list_files(paths: Any) -> list[Path]:
     return found
 
 
+def column_names(path: Path) -> list[str]:
+    """Return the names of the columns of a Parquet or CSV file."""
+    first = next((parquet_batches if _kind(path) == "parquet" else csv_batches)(path, None, 1, _no_check), None)
+    if first is None:
+        raise FileFormatError(code="chunk-file-empty", where=Place(str(path))).says(
+            "the file has no rows", "Give a file with data"
+        )
+    return first[0]
+
+
+def _no_check(names: Sequence[str], path: Path) -> None:
+    """Take any columns."""
+
+
 def _kind(path: Path) -> str:
     name = path.name.lower()
     with path.open("rb") as stream:
@@ -144,7 +158,8 @@ def _kind(path: Path) -> str:
     return "svmlight" if name.removesuffix(".gz").endswith(_SVMLIGHT) else "csv"
 
 
-Batches = Callable[[Path, Sequence[str] | None, int], Iterator[tuple[list[str], list[NDArray[Any]]]]]
+Check = Callable[[Sequence[str], Path], None]  # of the names of a file's columns
+Batches = Callable[[Path, Sequence[str] | None, int, Check], Iterator[tuple[list[str], list[NDArray[Any]]]]]
 
 
 class TableChunks(Chunks):
@@ -155,14 +170,10 @@ class TableChunks(Chunks):
         self._columns = columns
         self._rows = chunk_rows
         self._batches = batches
-        first = next(batches(files[0], None, 1), None)
-        if first is None:
-            raise FileFormatError(code="chunk-file-empty", where=Place(str(files[0]))).says(
-                "the file has no rows", "Give a file with data"
-            )
-        names = first[0]
+        names = column_names(files[0])
         for name in (*columns.labels, *(columns.features or ()), *columns.kept):
             _check_column(name, names, files[0])
+        self._names = names if columns.features is None else None  # no further columns where all others are features
         others = {*columns.labels, *columns.kept}
         features = columns.features or tuple(name for name in names if name not in others)
         super().__init__(lambda: self._read(list(features), columns.kept), features)
@@ -174,10 +185,25 @@ class TableChunks(Chunks):
     def _read(self, features: list[str], kept: Sequence[str] = ()) -> Iterator[Chunk]:
         columns = self._columns
         wanted = list(dict.fromkeys([*features, *columns.labels, *kept]))
+        alike: dict[str, bool] = {}
+
+        def check(names: Sequence[str], path: Path) -> None:
+            for name in wanted:
+                _check_column(name, names, path)
+            more = [name for name in names if self._names is not None and name not in self._names]
+            if more:
+                raise FileFormatError(code="chunk-column-more", where=Place(str(path))).says(
+                    f"there are columns that {self._files[0]} does not have ({first_few(more)})",
+                    "Name the columns that are features",
+                    "give all files the same columns",
+                )
+
         for path in self._files:
             seen = 0
-            for names, values in self._batches(path, wanted, self._rows):
+            for names, values in self._batches(path, wanted, self._rows, check):
                 table = dict(zip(names, values, strict=True))
+                for name in {*kept, columns.group} - {None}:
+                    _check_kind(alike, table[str(name)], str(name), path)
                 n = values[0].shape[0] if values else 0
                 X = np.empty((n, len(features)))
                 for j, name in enumerate(features):
@@ -197,6 +223,16 @@ def _check_column(name: str, known: Sequence[str], path: Path) -> None:
         near = nearest_names(name, known)
         raise FileFormatError(code="chunk-column-missing", where=Place(str(path))).says(
             f'there is no column "{name}"' + (f" ({near})" if near else ""), f"Columns are {first_few(known, 8)}"
+        )
+
+
+def _check_kind(alike: dict[str, bool], values: NDArray[Any], name: str, path: Path) -> None:
+    """Raise FileFormatError where a column of labels holds words, and held numbers before, or the other way round."""
+    numbers = values.dtype.kind in "iufb"
+    if alike.setdefault(name, numbers) != numbers:
+        here, before = ("numbers", "words") if numbers else ("words", "numbers")
+        raise FileFormatError(code="chunk-of-another-kind", where=Place(str(path))).says(
+            f'column "{name}" holds {here} here and {before} in the rows before', "Write it in one way in all files"
         )
 
 
@@ -228,7 +264,7 @@ def _is_number(value: Any) -> bool:
 
 
 def parquet_batches(
-    path: Path, wanted: Sequence[str] | None, rows: int
+    path: Path, wanted: Sequence[str] | None, rows: int, check: Check
 ) -> Iterator[tuple[list[str], list[NDArray[Any]]]]:
     """Yield names and columns of some rows of a Parquet file."""
     try:
@@ -239,22 +275,22 @@ def parquet_batches(
         ) from None
     try:
         with parquet.ParquetFile(path) as table:
-            names = table.schema_arrow.names
-            for name in wanted or ():
-                _check_column(name, names, path)
+            check(table.schema_arrow.names, path)
             for batch in table.iter_batches(rows, columns=None if wanted is None else list(wanted), use_threads=False):
                 yield batch.schema.names, [_array(column) for column in batch.columns]
     except (ArrowException, OSError) as error:
         raise _broken(path, error) from None
 
 
-def csv_batches(path: Path, wanted: Sequence[str] | None, rows: int) -> Iterator[tuple[list[str], list[NDArray[Any]]]]:
+def csv_batches(
+    path: Path, wanted: Sequence[str] | None, rows: int, check: Check
+) -> Iterator[tuple[list[str], list[NDArray[Any]]]]:
     """Yield names and columns of some rows of a CSV file."""
     delimiter = "\t" if ".tsv" in path.name.lower() else ","
     try:
         from pyarrow import ArrowException, csv
     except ImportError:
-        yield from _plain_csv(path, wanted, rows, delimiter)
+        yield from _plain_csv(path, wanted, rows, check, delimiter)
         return
     options = csv.ReadOptions(use_threads=False, block_size=1 << 24)
     convert = csv.ConvertOptions(include_columns=None if wanted is None else list(wanted))
@@ -263,8 +299,7 @@ def csv_batches(path: Path, wanted: Sequence[str] | None, rows: int) -> Iterator
             with csv.open_csv(
                 path, csv.ReadOptions(block_size=1 << 20), csv.ParseOptions(delimiter=delimiter)
             ) as table:
-                for name in wanted:
-                    _check_column(name, table.schema.names, path)
+                check(table.schema.names, path)
         with csv.open_csv(path, options, csv.ParseOptions(delimiter=delimiter), convert) as table:
             for batch in table:
                 for start in range(0, batch.num_rows, rows):
@@ -286,7 +321,7 @@ def _array(column: Any) -> NDArray[Any]:
 
 
 def _plain_csv(
-    path: Path, wanted: Sequence[str] | None, rows: int, delimiter: str
+    path: Path, wanted: Sequence[str] | None, rows: int, check: Check, delimiter: str
 ) -> Iterator[tuple[list[str], list[NDArray[Any]]]]:
     """Yield the same by Python's own reader."""
     import csv
@@ -296,8 +331,7 @@ def _plain_csv(
         with opener(path, "rt", encoding="utf-8-sig", newline="") as stream:
             lines = csv.reader(stream, delimiter=delimiter)
             names = next(lines, [])
-            for name in wanted or ():
-                _check_column(name, names, path)
+            check(names, path)
             place = [names.index(name) for name in (names if wanted is None else wanted)]
             some: list[list[str]] = []
             for line in lines:

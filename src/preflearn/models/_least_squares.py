@@ -32,7 +32,7 @@ from preflearn.exceptions import DataError, NumericalWarning, Setting
 from preflearn.inference.exact import iterate, solve
 from preflearn.kernels import resolve_kernel
 from preflearn.models.of_rows import KernelMachine, Space, is_given
-from preflearn.models.streamed import Pieces, systems
+from preflearn.models.streamed import Pieces, RowSource
 from preflearn.models.training_data import (
     PairData,
     RowData,
@@ -93,31 +93,32 @@ class LeastSquares(KernelMachine):
         self._validate_params()
         if isinstance(X, Chunks):
             given_alone(type(self).__name__, X, y, qid, sample_weight, graph)
-            return self._learn_chunks(X)
+            return self._learn_pieces(Pieces(X, type(self).__name__))
+        if isinstance(X, RowSource):
+            return self._learn_pieces(X)
         way = self._ways()[0]
         data = self._read(X, y, qid, sample_weight, graph, pairs=way.pairs)
         self.n_groups_ = data.n_groups
         self._learn(data.seen_as(way), X)
         return self
 
-    def _learn_chunks(self, chunks: Chunks) -> Self:
+    def _learn_pieces(self, pieces: RowSource) -> Self:
         """Learn from rows in pieces."""
-        pieces = Pieces(chunks, type(self).__name__)
         space = self._space_of_chunks(pieces)
         self._solve_chunks(pieces, space, self._ways())
         self.n_groups_ = pieces.n_groups
         return self
 
-    def _solve_chunks(self, pieces: Pieces, space: Space, ways: list[Seen]) -> None:
+    def _solve_chunks(self, pieces: RowSource, space: Space, ways: list[Seen]) -> None:
         ((M, b),) = self._systems(pieces, space, ways, whole=False)
         self._store(None, space, solve(M, b, self.alpha))
 
     def _systems(
-        self, pieces: Pieces, space: Space, ways: list[Seen], *, whole: bool
+        self, pieces: RowSource, space: Space, ways: list[Seen], *, whole: bool
     ) -> list[tuple[FloatArray, FloatArray]]:
         """Return the system of each way to see the rows; say so if nothing can be learned."""
         assert space.map is not None
-        found = systems(pieces, ways, space.map.transform, space.n_features, whole=whole)
+        found = pieces.systems(ways, space.map.transform, space.n_features, whole=whole)
         if any(way.pairs for way in ways):
             warn_of_pairs(type(self).__name__, pieces.n_groups, pieces.largest, [any(b.any() for _, b in found)])
         return found
@@ -327,7 +328,7 @@ class Transductive(OfPairs):
         scored = np.arange(n) if data.kept is None else data.kept
         return SmoothSpace.smoothed(every, scored, self.smoothness, self.n_neighbors)
 
-    def _space_of_chunks(self, pieces: Pieces) -> Space:
+    def _space_of_chunks(self, pieces: RowSource) -> Space:
         if self._unscored:
             raise DataError(code="smooth-in-pieces", owner=type(self).__name__).says(
                 f"smoothness={self.smoothness:g} compares all rows with each other, and these come in pieces",

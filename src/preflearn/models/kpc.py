@@ -15,13 +15,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from preflearn.data import Comparisons
 from preflearn.exceptions import DataError, Setting
-from preflearn.inference.exact import component_path
+from preflearn.inference.exact import component_path, component_weights
 from preflearn.kernels import centre_cross, centre_gram, gram
 from preflearn.linalg import eigh_full, eigh_leading, numerical_rank
 from preflearn.models._cross_validation import Evaluation, Held, Predict, refit, settle
 from preflearn.models._least_squares import LeastSquares, OfPairs, OfScores, dual_operator
 from preflearn.models.of_rows import Space, is_given
-from preflearn.models.training_data import PairData, RowData, Ties, Weighting
+from preflearn.models.streamed import Pieces, dense
+from preflearn.models.training_data import PairData, RowData, Seen, Ties, Weighting
 from preflearn.operators import FloatArray, IntArray, Rows
 
 ComponentsOf = Literal["items", "differences"]
@@ -53,11 +54,11 @@ class Components:
         for i in range(0, X.shape[0], _ROWS):
             some = X[i : i + _ROWS]
             if self.map is not None:
-                out[i : i + _ROWS] = (_dense(self.map.transform(some)) - self.means) @ self.E
+                out[i : i + _ROWS] = (dense(self.map.transform(some)) - self.means) @ self.E
             elif not isinstance(self.kernel, str):
                 out[i : i + _ROWS] = self.project(gram(self.kernel, some, self.X_fit))
             else:
-                out[i : i + _ROWS] = self.project(_dense(some if self.kept is None else some[:, self.kept]))
+                out[i : i + _ROWS] = self.project(dense(some if self.kept is None else some[:, self.kept]))
         return out
 
     def project(self, K: FloatArray) -> FloatArray:
@@ -96,10 +97,10 @@ def _from_features(space: Space, n_components: int, weight: FloatArray | None) -
     n = space.X.shape[0]
     w = np.ones(n) if weight is None else weight
     blocks = [slice(i, min(i + _ROWS, n)) for i in range(0, n, _ROWS)]
-    mean = sum((w[b] / w.sum()) @ _dense(space.features(b)) for b in blocks)
+    mean = sum((w[b] / w.sum()) @ dense(space.features(b)) for b in blocks)
     covariance = np.zeros((space.n_features, space.n_features))
     for b in blocks:
-        T = np.sqrt(w[b])[:, None] * (_dense(space.features(b)) - mean)
+        T = np.sqrt(w[b])[:, None] * (dense(space.features(b)) - mean)
         covariance += T.T @ T
     values, V = eigh_full(covariance)
     keep = min(n_components, numerical_rank(values, max(n, space.n_features)))
@@ -114,6 +115,16 @@ def _orient(components: Components, Z: FloatArray) -> tuple[Components, FloatArr
     return replace(components, E=components.E * sign), Z * sign
 
 
+def _signs(components: Components, pieces: Pieces) -> FloatArray:
+    """Return the signs that `_orient` gives, in a pass over rows in pieces."""
+    largest = np.zeros(components.E.shape[1])
+    for chunk in pieces.rows():
+        Z = components.transform(chunk.X)
+        here = Z[np.abs(Z).argmax(axis=0), np.arange(Z.shape[1])]
+        largest = np.where(np.abs(here) > np.abs(largest), here, largest)
+    return np.sign(largest)
+
+
 def main_directions(T: FloatArray, n_components: int) -> tuple[FloatArray, FloatArray]:
     """Return the leading directions of differences T = C'Z of all components, as columns, and their eigenvalues.
 
@@ -124,10 +135,6 @@ def main_directions(T: FloatArray, n_components: int) -> tuple[FloatArray, Float
     _, s, Vt = scipy.linalg.svd(T, full_matrices=False, check_finite=False)
     p = min(n_components, numerical_rank(s**2, max(T.shape)))
     return Vt[:p].T, s[:p] ** 2
-
-
-def _dense(Z: Any) -> FloatArray:
-    return np.asarray(Z.toarray() if hasattr(Z, "toarray") else Z)
 
 
 class OnComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LeastSquares):
@@ -188,10 +195,41 @@ class OnComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LeastSquar
             if isinstance(operator, Rows):
                 operator, self.intercept_ = operator.centred()
             weights.append(component_path(operator.apply(Z), operator.target).last)
-        self.projection_ = replace(projection, kept=data.kept if isinstance(projection.kernel, str) else None)
+        self._keep_weights(
+            replace(projection, kept=data.kept if isinstance(projection.kernel, str) else None),
+            np.concatenate(weights, axis=-1),
+        )
+
+    def _keep_weights(self, projection: Components, weights: FloatArray) -> None:
+        self.projection_ = projection
         self.kernel_, self.eigenvalues_ = projection.kernel, projection.values
         self.n_components_ = self._n_features_out = int(projection.values.shape[0])
-        self.coef_ = np.ascontiguousarray(np.concatenate(weights, axis=-1).T)
+        self.coef_ = np.ascontiguousarray(weights.T)
+
+    def _solve_chunks(self, pieces: Any, space: Space, ways: list[Seen]) -> None:
+        """Learn from sums over features: their squares around their means, those of differences, and scores."""
+        assert space.map is not None
+        mean, squares = pieces.moments(space.map.transform, space.n_features)
+        covariance, with_scores = squares.system()
+        values, E = eigh_full(covariance.copy())
+        rank = numerical_rank(values, max(pieces.n_rows, space.n_features))
+        limit = rank if self.n_components is None else min(self.n_components, rank)
+        keep = limit if self.components_of == "items" else rank
+        values, E = values[:keep], E[:, :keep]
+        if ways[0].pairs:
+            self.intercept_ = 0.0
+            ((M, b),) = self._systems(pieces, space, ways, whole=False)
+        else:
+            self.intercept_, M, b = float(mean[-1]), covariance, with_scores
+            pieces.census(by_level=False)
+        if self.components_of == "differences":
+            values, V = eigh_full(E.T @ M @ E)
+            keep = min(limit, numerical_rank(values, max(pieces.n_rows, keep)))
+            values, E = values[:keep], E @ V[:, :keep]
+        projection = Components(space.kernel, space.map, None, None, mean[:-1], 0.0, E, values)
+        projection = replace(projection, E=E * _signs(projection, pieces))
+        E = projection.E
+        self._keep_weights(projection, component_weights(E.T @ M @ E, E.T @ b))
 
 
 class ChoosesComponents(OnComponents):
@@ -241,6 +279,12 @@ class ChoosesComponents(OnComponents):
         projection, Z = self._turn(projection, Z, operators, chosen)
         projection = replace(projection, E=projection.E[:, :chosen], values=projection.values[:chosen])
         self._keep(data, projection, Z[:, :chosen], operators)
+
+    def _solve_chunks(self, pieces: Any, space: Space, ways: list[Seen]) -> None:
+        raise DataError(code="components-chosen-in-pieces", owner=type(self).__name__).says(
+            "the number of components is not chosen from rows in pieces",
+            "Use KPCR or KPCRank with a number of components, or RankRLSCV",
+        )
 
     def _candidates(self) -> IntArray:
         given = self.n_components

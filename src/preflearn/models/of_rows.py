@@ -26,7 +26,7 @@ from preflearn.kernels.precomputed import check_kernel_matrix, refuse_bags
 from preflearn.metrics import disagreement_error
 from preflearn.metrics.pairwise import score_of_margins
 from preflearn.models.asked import OfItems
-from preflearn.models.streamed import Pieces
+from preflearn.models.streamed import RowSource
 from preflearn.models.training_data import (
     PairData,
     RowData,
@@ -419,7 +419,7 @@ class KernelMachine(OfRows):
             )
         return space
 
-    def _space_of_chunks(self, pieces: Pieces) -> Space:
+    def _space_of_chunks(self, pieces: RowSource) -> Space:
         """Return the space of rows in pieces, from some of them, and keep what rows look like."""
         owner = type(self).__name__
         for name in ("feature_names_in_", "item_names_", "featureless_"):  # of an earlier fit
@@ -430,8 +430,8 @@ class KernelMachine(OfRows):
         X = pieces.sample(1 if simple else SAMPLE)
         self.on_bags_ = False
         self.n_features_in_ = int(X.shape[1])
-        if pieces.chunks.feature_names is not None:
-            self.feature_names_in_ = np.asarray(pieces.chunks.feature_names, dtype=object)
+        if pieces.feature_names is not None:
+            self.feature_names_in_ = np.asarray(pieces.feature_names, dtype=object)
         kernel = "linear" if self._by_values else self.kernel
         if self._by_values or (self.approximation is None and linear_map(resolve_kernel(kernel, X)) is None):
             raise DataError(code="chunks-without-features", owner=owner).says(

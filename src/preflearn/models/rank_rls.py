@@ -15,13 +15,14 @@ from preflearn.exceptions import DataError, Setting
 from preflearn.inference.exact import decompose
 from preflearn.models._cross_validation import Evaluation, default_alphas, hold_out, settle
 from preflearn.models._least_squares import LeastSquares, OfScores, Transductive
+from preflearn.models._partial_fit import LearnsOn
 from preflearn.models.of_rows import Solver, Space
 from preflearn.models.streamed import Pieces, hold_out_groups
 from preflearn.models.training_data import PairData, RowData, Seen, Ties, Weighting
 from preflearn.operators import FloatArray
 
 
-class RLS(OfScores):
+class RLS(LearnsOn, OfScores):
     """Regularised least-squares regression of scores, without intercept: the baseline that ignores pairs.
 
     Answers: which utility does each item have, if every score is taken at face value?
@@ -74,7 +75,7 @@ class RLS(OfScores):
         self.solver = solver
 
 
-class RankRLS(Transductive):
+class RankRLS(LearnsOn, Transductive):
     """Regularised least-squares ranking: regresses the score differences of all pairs inside groups.
 
     Answers: which function of the features puts the items of each group in the right order?
@@ -359,7 +360,7 @@ class RLSCV(ChoosesAlpha, OfScores):
         self.solver = solver
         self.store_cv_results = store_cv_results
 
-    def _solve_chunks(self, pieces: Pieces, space: Space, ways: list[Seen]) -> None:
+    def _solve_chunks(self, pieces: Any, space: Space, ways: list[Seen]) -> None:
         (self.cv_scores_,), _ = self._choose_of_chunks(pieces, space, ways)
 
     def _learn(self, data: RowData, given: Any) -> None:
@@ -485,6 +486,6 @@ class RankRLSCV(ChoosesAlpha, Transductive):
             raise ValueError(f'RankRLSCV: ties must be "include", "exclude" or both; got {self.ties!r}.')
         return [Seen(ties=ties, weighting=self.weighting) for ties in options]
 
-    def _solve_chunks(self, pieces: Pieces, space: Space, ways: list[Seen]) -> None:
+    def _solve_chunks(self, pieces: Any, space: Space, ways: list[Seen]) -> None:
         self.cv_scores_, best = self._choose_of_chunks(pieces, space, ways)
         self.ties_ = ways[best].ties

@@ -8,6 +8,7 @@ of a group at once, such as leaving it out, sorts rows into files by group.
 from __future__ import annotations
 
 import tempfile
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +20,7 @@ import scipy.sparse as sp
 from preflearn.data.chunks import Chunk, Chunks
 from preflearn.exceptions import DataError
 from preflearn.inference.exact import Decomposition, leave_groups_out_primal
-from preflearn.inference.scattered import Census, ScatteredSums
+from preflearn.inference.scattered import Census, Scatter, ScatteredSums
 from preflearn.models.training_data import Seen
 from preflearn.operators import Features, FloatArray, IntArray, Rows, scatter
 
@@ -49,22 +50,85 @@ class GroupNumbers:
         return np.array(numbers, dtype=np.intp)[place.ravel()]
 
 
-class Pieces:
+@dataclass(frozen=True)
+class Sample:
+    """Features of up to so many rows, those with the least of random keys, in the order in which they came."""
+
+    n_rows: int
+    X: Any
+    keys: FloatArray
+
+    @classmethod
+    def empty(cls, n_rows: int) -> Sample:
+        """Return a sample of no rows."""
+        return cls(n_rows, None, np.empty(0))
+
+    @classmethod
+    def drawn(cls, X: Any, n_rows: int, rng: np.random.Generator) -> Sample:
+        """Return a sample of these rows."""
+        if n_rows == 1:
+            return cls(1, X[:1], np.zeros(1))
+        return cls.best(X, rng.random(X.shape[0]), n_rows)
+
+    def merged(self, other: Sample) -> Sample:
+        """Return a sample of the rows of both."""
+        if self.X is None or other.X is None:
+            return other if self.X is None else self
+        return Sample.best(stacked([self.X, other.X]), np.concatenate([self.keys, other.keys]), self.n_rows)
+
+    @classmethod
+    def best(cls, X: Any, keys: FloatArray, n_rows: int) -> Sample:
+        """Return the rows with the least keys."""
+        few = np.sort(np.argpartition(keys, n_rows - 1)[:n_rows]) if X.shape[0] > n_rows else slice(None)
+        return cls(n_rows, X[few], keys[few])
+
+
+class RowSource(ABC):
+    """Rows of positive weight that are not held at once: least squares ask for sums over them.
+
+    Attributes
+    ----------
+    owner : str
+        Name of the estimator, for messages.
+    feature_names : tuple of str or None
+        Names of the features.
+    n_rows, n_groups, largest : int
+        Numbers of rows and groups, and of rows in the largest group; known once sums are there.
+    """
+
+    owner: str
+    feature_names: tuple[str, ...] | None
+    n_rows = n_groups = largest = 0
+
+    @abstractmethod
+    def sample(self, n_rows: int) -> Any:
+        """Return the features of some rows, each taken with the same chance; one row is any."""
+
+    @abstractmethod
+    def systems(self, seen: Sequence[Seen], features: Map, n_features: int, *, whole: bool = True) -> list[System]:
+        """Return M and b for each way to see the rows; ``whole``: whether groups are wanted later."""
+
+    def nothing(self) -> DataError:
+        """Return the error of rows that are not there."""
+        return DataError(code="chunks-empty", owner=self.owner).says(
+            "there are no rows of positive weight", "Give a source with rows; an iterator can be read only once"
+        )
+
+
+class Pieces(RowSource):
     """Rows of positive weight in pieces of whole groups, as often as they are asked for.
 
     Attributes
     ----------
     together : bool
         Whether the rows of every group stand together; known after the first pass.
-    n_rows, n_groups, largest : int
-        Numbers of rows and groups, and of rows in the largest group.
     """
 
     def __init__(self, chunks: Chunks, owner: str) -> None:
         self.chunks = chunks
         self.owner = owner
+        self.feature_names = chunks.feature_names
         self.together = True
-        self.n_rows = self.n_groups = self.largest = 0
 
     def rows(self) -> Iterator[Chunk]:
         """Yield rows of positive weight."""
@@ -72,23 +136,15 @@ class Pieces:
 
     def sample(self, n_rows: int) -> Any:
         """Return the features of some rows, each taken with the same chance; one row is the first."""
+        sample = Sample.empty(n_rows)
         rng = np.random.default_rng(0)
-        kept, keys = None, np.empty(0)
         for chunk in self.rows():
+            sample = sample.merged(Sample.drawn(chunk.X, n_rows, rng))
             if n_rows == 1:
-                return chunk.X[:1]
-            new = rng.random(len(chunk))
-            some = np.flatnonzero(new < keys.max()) if keys.shape[0] == n_rows else np.arange(len(chunk))
-            kept = chunk.X[some] if kept is None else stacked([kept, chunk.X[some]])
-            keys = np.concatenate([keys, new[some]])
-            if keys.shape[0] > n_rows:
-                least = np.sort(np.argpartition(keys, n_rows - 1)[:n_rows])
-                kept, keys = kept[least], keys[least]
-        if kept is None:
-            raise DataError(code="chunks-empty", owner=self.owner).says(
-                "there are no rows of positive weight", "Give a source with rows; an iterator can be read only once"
-            )
-        return kept
+                break
+        if sample.X is None:
+            raise self.nothing()
+        return sample.X
 
     def _kept(self, chunks: Iterator[Chunk]) -> Iterator[Chunk]:
         for chunk in chunks:
@@ -158,6 +214,38 @@ class Pieces:
         self.n_rows, self.n_groups = int(census.size.sum()), len(numbers)
         self.largest = int(census.size.max(initial=0))
 
+    def systems(self, seen: Sequence[Seen], features: Map, n_features: int, *, whole: bool = True) -> list[System]:
+        """Return M and b for each way to see the rows; ``whole``: whether groups are wanted later."""
+        if whole or any(one.pairs for one in seen):
+            try:
+                return _of_whole_groups(self, seen, features, n_features)
+            except Apart:
+                self.together = False
+        found: list[System] = []
+        for one in seen:
+            if not one.pairs:
+                found.append(_of_rows(self, features, n_features))
+                continue
+            census, numbers = self.census(one.ties == "exclude")
+            sums = ScatteredSums(census, n_features, by_group=one.weighting == "groups")
+            for chunk in self.rows():
+                assert chunk.y is not None
+                sums.add(dense(features(chunk.X)), chunk.y, numbers.of(chunk), chunk.weight)
+            found.append(sums.system())
+        return found
+
+    def moments(self, features: Map, n_features: int) -> tuple[FloatArray, Scatter]:
+        """Return the means of features and of scores (last), and the squares around them."""
+        one_group = Census(by_level=False, weight=np.ones(1))
+        sums, n_rows = ScatteredSums(one_group, n_features, by_group=True), 0
+        for chunk in self.rows():
+            assert chunk.y is not None
+            sums.add(dense(features(chunk.X)), chunk.y, np.zeros(len(chunk), dtype=np.intp), chunk.weight)
+            n_rows += len(chunk)
+        self.n_rows = n_rows
+        found = sums.scatter(np.zeros(1, dtype=np.intp))
+        return found.means[0].mean[0], found
+
     def _sorted_by_group(self) -> Iterator[Chunk]:
         """Yield rows sorted by group, some groups at a time, by way of files where they are many."""
         numbers = GroupNumbers()
@@ -201,6 +289,11 @@ def joined(chunks: Sequence[Chunk]) -> Chunk:
         for name in ("y", "group", "weight")
     )
     return Chunk(stacked([one.X for one in chunks]), y, group, weight, first.place)
+
+
+def dense(Z: Any) -> FloatArray:
+    """Return features as an array."""
+    return np.asarray(Z if isinstance(Z, np.ndarray) else Z.toarray())
 
 
 def n_bytes(X: Any) -> int:
@@ -271,30 +364,6 @@ def _by_code(chunk: Chunk, code: IntArray) -> Chunk:
 def _of(features: Map, X: Any) -> Features:
     """Return the features of some rows of a piece."""
     return lambda rows: features(X[rows])
-
-
-def systems(
-    pieces: Pieces, seen: Sequence[Seen], features: Map, n_features: int, *, whole: bool = True
-) -> list[System]:
-    """Return M and b for each way to see the rows; ``whole``: whether groups are wanted later."""
-    if whole or any(one.pairs for one in seen):
-        try:
-            return _of_whole_groups(pieces, seen, features, n_features)
-        except Apart:
-            pieces.together = False
-    found: list[System] = []
-    for one in seen:
-        if not one.pairs:
-            found.append(_of_rows(pieces, features, n_features))
-            continue
-        census, numbers = pieces.census(one.ties == "exclude")
-        sums = ScatteredSums(census, n_features, by_group=one.weighting == "groups")
-        for chunk in pieces.rows():
-            assert chunk.y is not None
-            Z = features(chunk.X)
-            sums.add(Z if isinstance(Z, np.ndarray) else Z.toarray(), chunk.y, numbers.of(chunk), chunk.weight)
-        found.append(sums.system())
-    return found
 
 
 def _of_whole_groups(pieces: Pieces, seen: Sequence[Seen], features: Map, n_features: int) -> list[System]:
