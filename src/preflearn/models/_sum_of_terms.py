@@ -189,7 +189,7 @@ def choose(model: OfStatements, X: Comparisons, data: Statements, known: Choice 
 def _functions(model: OfStatements, utility: ItemKernel | None) -> Functions:
     """Return the functions that utilities are sums of; raise where a model has more than utilities of features."""
     beside = {"cyclic_kernel": model.cyclic_kernel, "judge_kernel": model.judge_kernel}
-    beside |= {"own_effect": model.own_effect, "cluster": model.cluster, "judge_reliability": model.judge_reliability}
+    beside |= {"cluster": model.cluster, "judge_reliability": model.judge_reliability}
     if model.side == "judge":
         beside["side"] = "judge"
     given = [name for name, value in beside.items() if value]

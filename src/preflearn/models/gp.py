@@ -122,7 +122,7 @@ class PreferenceGP(PreferenceModel):
     approximation : Nystroem, RandomFourier or None, default=None
         Functions whose sums utilities are, for more items than a kernel matrix can be held of: time and memory are
         proportional to the number of items, and ``info_`` says which share of the kernel's variance is lost. What
-        stands beside utilities can be a side and covariates.
+        stands beside utilities can be own effects, a side and covariates.
     n_restarts : int, default=2
         Random starts of the search, beside the kernel's own values; every optimum is kept in ``optima_``. One that
         leads to an optimum of an earlier start ends there.
