@@ -8,7 +8,8 @@ The form is chosen here and nowhere else, from the shape of what terms say that 
                         each term, they have forms of their own (`independent`); where some are sums of functions,
                         the weights of these are what is factored (`weights`), after effects of the items if these
                         have any (`effects`)
-    one family          its groups are eliminated one by one, and all shared latents are what is left (`block_arrow`)
+    one family          its groups are eliminated one by one, and all shared latents, or the weights of functions that
+                        they are sums of, are what is left (`block_arrow`)
     several families    the largest is eliminated so; the latents of the others join the shared ones if they are few,
                         and else those of the second are solved for by conjugate gradients (`crossed`). A third family
                         always joins the shared latents, whose covariance is held
@@ -32,7 +33,7 @@ from preflearn.inference.crossed import CrossedSystem
 from preflearn.inference.dense import DenseSystem, Design, Factor
 from preflearn.inference.effects import EffectSystem
 from preflearn.inference.independent import DENSE, N_DRAWS, IndependentSystem
-from preflearn.inference.weights import WeightSystem
+from preflearn.inference.weights import WeightFactor, WeightSystem
 from preflearn.linalg import square_norms
 from preflearn.operators import FloatArray, IntArray
 from preflearn.terms import (
@@ -164,7 +165,8 @@ class Layout:
         alike = all(seen[t].alike or t == self.beside_effects for t in shared)
         self.direct = self.main is None and alike and self.n_many > 0
         self.sparse = self.direct and self.n_many > most_dense
-        in_weights = self.sums and self.main is None and not self.joined and not self.direct
+        effects = any(seen[t].effects for t in shared)
+        in_weights = self.sums and self.inner is None and not (self.joined or self.direct or effects)
         self.weights = self._weights(seen) if in_weights else {}
 
     def _weights(self, seen: Sequence[Seen]) -> dict[int, slice]:
@@ -186,7 +188,12 @@ class Layout:
                 one.pull(float(diagonal[self.slices[t]].sum()), []) for t, one in enumerate(given)
             )
         if self.weights:
-            return self._of_weights(given)
+            R, pull = self._of_weights(given)
+            if self.main is None:
+                return WeightSystem(self.design, WeightFactor(R, None)), lambda G: pull(G, {})
+            blocks = [self.main.covariances(given, stack) for stack in self.design.stacks]
+            grouped = GroupSystem(self.design, WeightFactor(R, None), blocks)
+            return grouped, lambda found: pull(found[0], self._of_groups([(self.main, found[1])]))
         given = [one.in_full() for one in given]
         K = self._covariance(given)
         if self.main is None:
@@ -218,27 +225,27 @@ class Layout:
 
         return system, pull
 
-    def _of_weights(self, given: Sequence[Given]) -> tuple[System, Pull]:
-        """Return the system of weights: functions, and one deviation or factor for each other latent."""
+    def _of_weights(self, given: Sequence[Given]) -> tuple[FloatArray, Callable[[FloatArray, Any], FloatArray]]:
+        """Return the factor of weights: functions, and one deviation for each other latent; and its pullback."""
         last = next(reversed(self.weights.values())).stop
         R = np.zeros((self.n_shared, last))
         for t, place in self.slices.items():
             K: Any = given[t].K
             R[place, self.weights[t]] = K.F if t in self.sums else _deviation(given[t]) * np.eye(K.size)
 
-        def pull(G: FloatArray) -> FloatArray:
+        def pull(G: FloatArray, own: dict[int, Blocks]) -> FloatArray:
             slopes = []
             for t, one in enumerate(given):
                 if t not in self.slices:
-                    slopes.append(one.pull(None, []))
+                    slopes.append(one.pull(None, own.get(t, [])))
                     continue
                 part = np.ascontiguousarray(G[self.slices[t], self.weights[t]])
                 # of K = v I: R = √v I, and G = 2 M R
                 of = Slopes(part) if t in self.sums else float(np.trace(part)) / (2 * _deviation(one))
-                slopes.append(one.pull(of, []))
+                slopes.append(one.pull(of, own.get(t, [])))
             return _joined(slopes)
 
-        return WeightSystem(self.design, Factor(R, None)), pull
+        return R, pull
 
     def _blocks(self) -> Iterator[tuple[Family, Stack, Any]]:
         """Yield stacks of joined families, and where their blocks stand in the covariance of shared latents."""
@@ -258,16 +265,22 @@ class Layout:
         return total
 
     def _pull(self, given: Sequence[Given], M: FloatArray, groups: list[tuple[Family, Any]]) -> FloatArray:
-        own: dict[int, Blocks] = {}
-        every = [(family, stack, S) for family, found in groups for stack, S in found]
-        for family, stack, S in (*every, *((family, stack, M[where]) for family, stack, where in self._blocks())):
-            family.of_terms(own, stack, S)
+        joined = [(family, [(stack, M[where])]) for family, stack, where in self._blocks()]
+        own = self._of_groups([*groups, *joined])
         slopes = []
         for t, one in enumerate(given):
             here = self.slices.get(t)
             part = None if here is None else M if here == slice(0, M.shape[0]) else np.ascontiguousarray(M[here, here])
             slopes.append(one.pull(part, own.get(t, [])))
         return _joined(slopes)
+
+    def _of_groups(self, groups: Sequence[tuple[Any, Any]]) -> dict[int, Blocks]:
+        """Return the derivatives by the blocks of groups that each term has."""
+        own: dict[int, Blocks] = {}
+        for family, found in groups:
+            for stack, S in found:
+                family.of_terms(own, stack, S)
+        return own
 
     @property
     def places(self) -> tuple[dict[int, slice], int]:
@@ -330,7 +343,7 @@ class Problem:
     @property
     def direct(self) -> bool:
         """Whether questions are about the latents themselves, or weights, and need no covariance of what is asked."""
-        return self.layout.direct or bool(self.layout.weights)
+        return self.layout.direct or (bool(self.layout.weights) and self.layout.main is None)
 
     def rough(self) -> Problem:
         """Return the same with rougher estimates, for a search."""

@@ -15,9 +15,61 @@ from typing import Any
 import numpy as np
 
 from preflearn.inference.contract import Curve, Query, Touched
-from preflearn.inference.dense import DenseSystem, Design, Factor, lower
-from preflearn.linalg import cholesky_one_plus, square_norms
+from preflearn.inference.dense import BLOCK, Curvature, DenseSystem, Design, Factor, lower
+from preflearn.linalg import cholesky_one_plus, square_norms, times, turned
 from preflearn.operators import FloatArray, IntArray
+
+
+@dataclass(frozen=True)
+class WeightFactor(Factor):
+    """R (n, r) of K = RR' with fewer columns than rows, for `preflearn.inference.block_arrow`.
+
+    What has a covariance with latents elsewhere, says here what it sees of the weights.
+    """
+
+    def means(self, Q: FloatArray, a: FloatArray) -> FloatArray:
+        """Return what values that see Q (p, r) of the weights have to do with a (n,)."""
+        return np.asarray(Q @ self.back(a))
+
+    def whiten(self, Q: FloatArray) -> FloatArray:
+        """Return Q'."""
+        return np.asarray(Q.T)
+
+    def curvature(self, Lam: Design, *, semidefinite: bool = True) -> WeightCurvature:
+        """Factor B = I + R'ΛR; Λ is a design here, as only its product with R is wanted."""
+        seen = Lam.forward(self.R)
+        G = self.R.T @ seen
+        return WeightCurvature(self, seen, cholesky_one_plus((G + G.T) / 2, semidefinite=semidefinite))
+
+
+@dataclass(frozen=True)
+class WeightCurvature(Curvature):
+    """B = I + R'ΛR, factored; in the place of Λ there is ΛR."""
+
+    def among(self, local: IntArray) -> FloatArray:
+        """Return C (G, l, l) among sets of latents (G, l), nothing n x n."""
+        T, (count, l) = np.ascontiguousarray(self.T.T), local.shape
+        found, step = np.empty((count, l, l)), max(1, BLOCK // max(1, l * T.shape[1]))
+        for start in range(0, count, step):
+            rows = T[local[start : start + step]]
+            found[start : start + step] = times(rows, turned(rows))
+        return found
+
+    def spread(self, design: Design) -> FloatArray:
+        """Return diag(A C A')."""
+        return design.square_norms(np.ascontiguousarray(self.T.T))
+
+    def sensitivity(self, plus: FloatArray, minus: FloatArray) -> FloatArray:
+        """Return 2 M R, (n, r); see the module."""
+        return _by_functions(self.factor.R, self.Lam, self.LB, plus, minus)
+
+
+def _by_functions(R: FloatArray, seen: FloatArray, LB: FloatArray, plus: FloatArray, minus: FloatArray) -> FloatArray:
+    # ΛCΛR - ΛR = ΛR (B⁻¹ (B - I) - I) = -ΛR B⁻¹
+    found = -lower(LB, lower(LB, seen.T), transposed=True).T
+    for vector, sign in ((plus, 1.0), (minus, -1.0)):
+        found = found + sign * np.outer(vector, R.T @ vector)
+    return np.ascontiguousarray(found)
 
 
 class WeightSystem(DenseSystem):
@@ -66,12 +118,8 @@ class WeightCurve(Curve):
 
     def sensitivity(self, plus: FloatArray, minus: FloatArray) -> FloatArray:
         """Return 2 M R, (n, r); see the module and `Curve.sensitivity`."""
-        R, back = self.system.factor.R, self.system.design.back
-        # ΛCΛR - ΛR = ΛR (B⁻¹ (B - I) - I) = -ΛR B⁻¹
-        found = -lower(self.LB, lower(self.LB, self.seen.T), transposed=True).T
-        for vector, sign in ((back(plus), 1.0), (back(minus), -1.0)):
-            found = found + sign * np.outer(vector, R.T @ vector)
-        return np.ascontiguousarray(found)
+        back = self.system.design.back
+        return _by_functions(self.system.factor.R, self.seen, self.LB, back(plus), back(minus))
 
     def touched(self, u: FloatArray, cells: IntArray) -> Touched:
         """Return what some cells see."""

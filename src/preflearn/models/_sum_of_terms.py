@@ -178,7 +178,7 @@ def choose(model: OfStatements, X: Comparisons, data: Statements, known: Choice 
         rest["scale"] = rest.get("scale") if known.scale is None else known.scale
     if model.approximation is not None:
         if known is None or known.weighted is None:
-            rest["weighted"] = _functions(model, utility)
+            rest["weighted"] = _functions(model, utility, data)
         else:
             rest["weighted"] = known.weighted
         return Choice("weights", utility, circles, **rest)
@@ -186,25 +186,39 @@ def choose(model: OfStatements, X: Comparisons, data: Statements, known: Choice 
     return Choice(kind, utility, circles, basis, **rest)
 
 
-def _functions(model: OfStatements, utility: ItemKernel | None) -> Functions:
-    """Return the functions that utilities are sums of; raise where a model has more than utilities of features."""
-    beside = {"cyclic_kernel": model.cyclic_kernel, "judge_kernel": model.judge_kernel}
-    beside |= {"cluster": model.cluster, "judge_reliability": model.judge_reliability}
-    if model.side == "judge":
-        beside["side"] = "judge"
-    given = [name for name, value in beside.items() if value]
-    if given:
-        raise DataError(code="approximation-beside", owner="PreferenceGP").says(
-            f"with approximation utilities are all that is learned of the items, and {first_few(given)} is given, too",
-            f"Leave {given[0]} out, or the approximation",
+def _functions(model: OfStatements, utility: ItemKernel | None, data: Statements) -> Functions:
+    """Return the functions that utilities are sums of; raise where what stands beside them takes a kernel matrix."""
+    if model.cyclic_kernel is not None:
+        raise DataError(code="approximation-beside-circles", owner="PreferenceGP").says(
+            "with approximation utilities are all that is learned of the items, and cyclic_kernel is given, too",
+            "Leave cyclic_kernel out, or the approximation",
         )
     if utility is None or utility.kernel is None or is_precomputed(utility.kernel):
         raise DataError(code="approximation-without-features", owner="PreferenceGP").says(
             "approximation stands in for a kernel between features, and the items have none",
             "Give Comparisons the features, items=..., or leave approximation=None",
         )
+    together = _held_together(model)
+    if together and utility.n_items > DENSE:
+        raise DataError(code="approximation-beside", owner="PreferenceGP").says(
+            f"{first_few(together)} beside an approximation hold a matrix of {utility.n_items:,} x {utility.n_items:,} "
+            f"numbers (at most {DENSE:,} items)",
+            f"Leave {together[0]} out",
+        )
     found: Functions = model.approximation.functions(utility.kernel, utility.X)
     return found
+
+
+def _held_together(model: OfStatements) -> list[str]:
+    """Return parameters that together make latents which are learned with a covariance in full, or none."""
+    of_judges = {"judge_kernel": model.judge_kernel, "judge_reliability": model.judge_reliability}
+    judges = [name for name, value in of_judges.items() if value] + ["side"] * (model.side == "judge")
+    if model.judge_kernel is not None and judge_parts(model.judge_kernel)[1] is not None:
+        return ["judge_kernel"]
+    families = [*judges[:1], *(["cluster"] if model.cluster else [])]
+    if model.own_effect and families:
+        return ["own_effect", *families]
+    return families if len(families) > 1 else []
 
 
 def _kind(
