@@ -228,10 +228,14 @@ class Layout:
     def _of_weights(self, given: Sequence[Given]) -> tuple[FloatArray, Callable[[FloatArray, Any], FloatArray]]:
         """Return the factor of weights: functions, and one deviation for each other latent; and its pullback."""
         last = next(reversed(self.weights.values())).stop
-        R = np.zeros((self.n_shared, last))
-        for t, place in self.slices.items():
-            K: Any = given[t].K
-            R[place, self.weights[t]] = K.F if t in self.sums else _deviation(given[t]) * np.eye(K.size)
+        parts: dict[int, Any] = {t: given[t].K for t in self.slices}
+        if len(parts) == 1:
+            R = next(iter(parts.values())).F
+        else:
+            R = np.zeros((self.n_shared, last))
+            for t, K in parts.items():
+                own = K.F if t in self.sums else _deviation(given[t]) * np.eye(K.size)
+                R[self.slices[t], self.weights[t]] = own
 
         def pull(G: FloatArray, own: dict[int, Blocks]) -> FloatArray:
             slopes = []

@@ -17,10 +17,11 @@ from sklearn.gaussian_process.kernels import ConstantKernel, Sum, WhiteKernel
 
 from preflearn.data import Comparisons
 from preflearn.exceptions import DataError, DataWarning, first_few
-from preflearn.inference.evidence import LAST_GAIN, Evidence, Starts, maximise_evidence
+from preflearn.inference.contract import Warm
+from preflearn.inference.evidence import LAST_GAIN, Evidence, Starts, maximise_evidence, search_by_gradients
 from preflearn.inference.independent import DENSE
 from preflearn.inference.problem import Problem
-from preflearn.inference.search import Optimum, maximise, quasi_newton
+from preflearn.inference.search import Optimum, inverse_curvature, maximise, quasi_newton
 from preflearn.items import as_items
 from preflearn.kernels.functions import Functions, Landmarks
 from preflearn.kernels.rules import is_precomputed
@@ -53,6 +54,8 @@ LITTLE_SHARE = 0.01  # to start from beside reliabilities: tastes could take the
 SHARE = (1e-4, 1e3)  # bounds of the variance of a judge's own preferences, in units of the population's
 MOST_TOGETHER = 6_000  # latents of judges with features, whose covariance is held
 FEW_LANDMARKS, LANDMARKS_FROM = 128, 500  # landmarks of a rough search, and items from which they save time
+# Items from which a search by sums of many functions begins with sums of few, and how many these are.
+MANY_IN_WEIGHTS, FEWEST_FUNCTIONS = 3_000, 64
 SIDE_VARIANCE = 4.0  # of the side's advantage, in squared units of the noise: two deviations of it are likely
 
 
@@ -138,17 +141,18 @@ class Choice:
     def roughly(self, data: Statements) -> Choice | None:
         """Return the choice with sums of a few functions in the place of many utilities; None where none suit it."""
         part = self.utility
+        if self.kind == "weights":
+            assert self.weighted is not None
+            assert part is not None
+            many = part.n_items >= MANY_IN_WEIGHTS and self.weighted.size >= 4 * FEWEST_FUNCTIONS
+            return replace(self, weighted=self.weighted.few(FEWEST_FUNCTIONS)) if many else None
         if self.kind != "items" or self.circles is not None or not self.kernels.keys() <= {"side", "covariates"}:
             return None
         if part is None or part.own is not None or part.kernel is None or is_precomputed(part.kernel):
             return None
         if part.n_items < LANDMARKS_FROM:
             return None
-        # evenly along one direction, which is the same however the items are ordered
-        means = as_items(part.X).means()
-        place = np.asarray(means @ np.random.default_rng(0).standard_normal(means.shape[1])).ravel()
-        picked = np.argsort(place)[np.linspace(0, part.n_items - 1, FEW_LANDMARKS).astype(np.intp)]
-        return replace(self, kind="weights", weighted=Landmarks(part.X[np.sort(picked)]))
+        return replace(self, kind="weights", weighted=Landmarks(part.X).few(FEW_LANDMARKS))
 
     def with_rest(self, data: Statements, lost: float) -> Problem:
         """Return the problem with functions that suit these parameters, and an effect of each pair for the rest."""
@@ -377,7 +381,19 @@ def search_from_rough_optima(
     """Search from the first start, and from where rough searches from the others end; see `maximise_evidence`.
 
     A rough search takes sums of a few functions for the utilities, which costs a small part. Several may end alike.
+    Where utilities are sums of more functions, all starts are searched from so, and from the highest end a few steps
+    lead on, with the curvature that was found there.
     """
+    if choice.kind == "weights" and evidence.reliability is None and len(evidence.parameters):
+        rough = choice.roughly(data)
+        if rough is None:
+            return maximise_evidence(evidence, first)
+        like, ends = maximise_evidence(evidence.over(rough.problem(data), evidence.likelihood), first)
+        with few_threads(like.order):
+            inverse = inverse_curvature(like.slope, ends[0].theta, first.bounds)
+        evidence.warm = None if like.warm is None else Warm(like.warm.g)
+        start = Starts([ends[0].theta], first.bounds)
+        return search_by_gradients(evidence, start, inverse=inverse, gain=GAIN)
     rough = choice.roughly(data) if len(first.points) > 1 else None
     if rough is not None:
         like = evidence.over(rough.problem(data), evidence.likelihood)
