@@ -65,6 +65,7 @@ ALLOWED = {
         "operators",
         "data",
         "io",
+        "kernels",
         "models",
         "baselines",
         "selection",
@@ -90,7 +91,7 @@ ALLOWED = {
         "analysis",
         "io",
     },
-    "scale": {"_disk", "exceptions", "data", "io", "models"},
+    "scale": {"_disk", "exceptions", "linalg", "data", "io", "metrics", "models"},
     "reproduce": {
         "_disk",
         "_version",

@@ -121,7 +121,7 @@ def analyse(
     notes = list(start.notes)
     wanted = bool(circles) or (circles is None and _examinable(data, limits))
     if wanted and all(is_approximated(data, one.terms, limits) for one in ladder.steps):
-        reason = f"beside features at most {limits.items_on_features:,} compared items"
+        reason = f"beside features at most {limits.items_on_features:,} compared items; bradley-terry allows more"
         ladder = replace(ladder, left_out=(*ladder.left_out, NotTried("circles", reason=reason)))
     elif wanted:
         tell("Looking for circles", 0.6)
@@ -291,6 +291,9 @@ def checks_of(analysis: Analysis) -> tuple[Check, ...]:
 def _circles(analysis: Analysis) -> list[Check]:
     """Return whether there are circles, in the words of the verdict."""
     verdict = analysis.rankability
+    left_out = next((one for one in analysis.ladder.left_out if one.term == CIRCLES), None)
+    if verdict is None and left_out is not None:
+        return [Check(CIRCLES, None, None, f"circles were not looked for ({left_out.reason})")]
     if verdict is None:
         cure = Setting("circles", True) + " looks for them"
         return [Check(CIRCLES, None, None, "circles were not looked for", cure)]

@@ -290,7 +290,7 @@ def _candidates(data: Comparisons, terms: Terms, limits: Limits) -> tuple[list[s
             found.remove(term)
             left_out.append(NotTried(term, reason=f"at most {most:,} items of all {_WHOSE[term]}; here {cells:,}"))
     if is_approximated(data, terms, limits):
-        for term in set(found) & {"clusters", "reliability", "tastes"}:
+        for term in [term for term in found if term not in ("side", "covariates")]:
             found.remove(term)
             left_out.append(NotTried(term, reason=f"beside features {_beyond(data, limits)}"))
     return found, left_out

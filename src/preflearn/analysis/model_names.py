@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+import numpy as np
 from sklearn.gaussian_process.kernels import ConstantKernel
 
 from preflearn.analysis.limits import LIMITS, Limits
 from preflearn.data import Comparisons
 from preflearn.exceptions import DataError, Setting
-from preflearn.items import as_items, is_sparse
 from preflearn.kernels import Nystroem
 from preflearn.models import BradleyTerry, PreferenceGP
 from preflearn.models.bradley_terry import SPREAD
@@ -147,7 +147,7 @@ def is_approximated(data: Comparisons, terms: Terms, limits: Limits) -> bool:
 
 
 def _landmarks(data: Comparisons, limits: Limits) -> Nystroem:
-    plain = as_items(data.items).one_row_each and not is_sparse(data.items)
+    plain = isinstance(data.items, np.ndarray)  # neither sparse nor bags, which have no centres
     return Nystroem(limits.landmarks, method="kmeans" if plain else "random", random_state=0)
 
 
