@@ -46,7 +46,7 @@ def test_the_output_says_so_and_how_much_is_lost(ranked):
     result = ranked[0]
     said = {one.kind: str(one) for one in result.warnings}
     held = 1 - result.model.info_.lost
-    assert f"sums of 20 functions, which hold {held:.0%} of the variance" in said["approximated"]
+    assert f"sums of 20 functions, which hold {held:.1%} of the variance" in said["approximated"]
     assert "compare_with_exact" in said["approximated"]
     assert "exact models of the features (at most 60 compared items; here 120" in result.ladder.table()
     checks = {one.term: str(one) for one in result.checks}

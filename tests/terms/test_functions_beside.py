@@ -125,3 +125,20 @@ def test_what_would_take_a_matrix_of_many_items_is_refused(monkeypatch):
         with pytest.raises(DataError, match="7 x 7"), warnings.catch_warnings():
             PreferenceGP(approximation=Nystroem(5), **beside).fit(data)
     PreferenceGP(KERNEL, approximation=Nystroem(5), cluster=True, hyperparameters="fixed").fit(data)
+
+
+@pytest.mark.parametrize("own_effect", [False, True])
+def test_many_rows_are_asked_a_part_at_a_time(own_effect, monkeypatch):
+    data = problem()
+    model = PreferenceGP(KERNEL, approximation=Nystroem(4, random_state=0), own_effect=own_effect, n_restarts=0)
+    wanted = model.fit(data).predict_proba(data)
+    monkeypatch.setattr("preflearn.models._utility_answers.BLOCK", 40)
+    sizes = []
+    query = type(model._solution.problem).query
+    monkeypatch.setattr(
+        type(model._solution.problem),
+        "query",
+        lambda self, rows, **more: sizes.append(len(rows)) or query(self, rows, **more),
+    )
+    np.testing.assert_allclose(model.predict_proba(data), wanted, atol=1e-14)
+    assert max(sizes) <= 10

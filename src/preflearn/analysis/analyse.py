@@ -148,7 +148,7 @@ def _approximated(model: Any) -> Advice:
     return Advice(
         "approximated",
         f"There are too many items for the exact model of the features. Utilities are sums of {n} functions, which "
-        f"hold {held:.0%} of the variance that features may explain; the rest counts as effects of the items. "
+        f"hold {held:.1%} of the variance that features may explain; the rest counts as effects of the items. "
         "preflearn.scale.compare_with_exact says what that changes on some of the items.",
     )
 

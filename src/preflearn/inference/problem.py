@@ -160,6 +160,7 @@ class Layout:
         self.shared: Any = self.design if self.main is None else self.design.rows
         # sums of functions: places among the weights instead of the latents, where effects are not eliminated before
         self.sums = frozenset(t for t in shared if seen[t].functions)
+        self.n_functions = sum(seen[t].functions for t in shared)
         self.beside_effects = next((t for t in few if seen[t].effects and len(few) == 1), None)
         # utilities that can be asked about themselves, and of these so many that no array of their size is held
         alike = all(seen[t].alike or t == self.beside_effects for t in shared)
@@ -381,9 +382,21 @@ class Problem:
         """Order of the largest matrix that is factored."""
         return self.layout.n_shared
 
-    def width(self, rows: Rows) -> int:
-        """Return how many numbers a query of rows holds for each shared latent: one an item, or one a row."""
+    @property
+    def held(self) -> int:
+        """How many numbers a query holds for each row or item: one for each shared latent, or weight; 0 for a few."""
         layout = self.layout
+        if layout.weights:
+            return layout.places[1]
+        if layout.beside_effects is not None and layout.direct:
+            return layout.n_functions
+        return 0 if layout.direct else layout.n_shared
+
+    def width(self, rows: Rows) -> int:
+        """Return for how many of them a query of rows holds these: its items, or the rows themselves."""
+        layout = self.layout
+        if self.held == 0 or self.direct:
+            return len(rows) if self.held else 0
         by_item = layout.main is None and not layout.joined and all(self.terms[t].of_items for t in layout.slices)
         return len(rows.items.number) if by_item and len(layout.slices) == 1 else len(rows)
 
