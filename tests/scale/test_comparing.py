@@ -7,7 +7,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 from preflearn import Comparisons, Nystroem, PreferenceGP
 from preflearn.exceptions import DataError
 from preflearn.scale import compare_with_exact
-from preflearn.scale.comparing import _grown
+from preflearn.scale.comparing import _by_row, _grown
 
 KERNEL = ConstantKernel(4.0, "fixed") * RBF(0.4, "fixed")
 
@@ -42,6 +42,10 @@ def test_with_all_landmarks_nothing_is_lost_and_with_few_something_is():
     text = str(few)
     assert f"accuracy     {few.accuracy:.3f}, exact {few.accuracy_exact:.3f}" in text
     assert (few.n_learned, few.n_held_out) == (same.n_learned, same.n_held_out)
+
+
+def test_rankings_are_put_back_in_the_order_of_the_items():
+    np.testing.assert_array_equal(_by_row(np.array([2, 0, 1]), np.array([1.0, 2.0, 3.0])), [2.0, 3.0, 1.0])
 
 
 def test_names_and_order_do_not_matter():

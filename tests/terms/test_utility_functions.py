@@ -12,6 +12,7 @@ from preflearn import Comparisons, Nystroem, PreferenceGP, RandomFourier
 from preflearn.exceptions import DataError
 from preflearn.kernels import gram
 from preflearn.kernels.functions import Waves
+from preflearn.models import _sum_of_terms
 
 KERNEL = ConstantKernel(2.0) * RBF([1.0, 2.0])
 APPROXIMATIONS = {
@@ -184,3 +185,33 @@ def test_nothing_is_as_large_as_the_square_of_the_items(own_effect):
         tracemalloc.stop()
     assert peak < 8 * n * n / 3
     assert model.score(data) > 0.9
+
+
+class _Few(Nystroem):
+    def functions(self, kernel, X):
+        return super().functions(kernel, X).few(6)
+
+
+@pytest.mark.parametrize("own_effect", [False, True])
+def test_a_search_by_many_functions_begins_with_few(own_effect, monkeypatch):
+    data = problem(n=60, m=600)
+    model = PreferenceGP(
+        "ard", "logit", own_effect=own_effect, approximation=Nystroem(24, random_state=0), n_restarts=0
+    ).fit(data)
+    monkeypatch.setattr("preflearn.models._sum_of_terms.MANY_IN_WEIGHTS", 50)
+    monkeypatch.setattr("preflearn.models._sum_of_terms.FEWEST_FUNCTIONS", 6)
+    started = []
+    steps = _sum_of_terms.search_by_gradients
+    monkeypatch.setattr(
+        _sum_of_terms,
+        "search_by_gradients",
+        lambda e, first, **more: started.append(first.points) or steps(e, first, **more),
+    )
+    rough = clone(model).fit(data)
+    ((start,),) = started
+    few = clone(model).set_params(approximation=_Few(24, random_state=0)).fit(data)
+    np.testing.assert_allclose(start, few.theta_, atol=0.05)
+    assert rough.log_evidence_ == pytest.approx(model.log_evidence_, abs=0.05)
+    assert rough.optima_[0].evaluations < model.optima_[0].evaluations / 2
+    assert rough.optima_[0].converged
+    assert rough._choice.weighted.size == 24
