@@ -386,7 +386,7 @@ class Problem:
     def held(self) -> int:
         """How many numbers a query holds for each row or item: one for each shared latent, or weight; 0 for a few."""
         layout = self.layout
-        if layout.weights:
+        if layout.weights and layout.main is None:  # covariances with groups are those with each of the items
             return layout.places[1]
         if layout.beside_effects is not None and layout.direct:
             return layout.n_functions
