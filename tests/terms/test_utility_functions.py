@@ -12,6 +12,7 @@ from preflearn import Comparisons, Nystroem, PreferenceGP, RandomFourier
 from preflearn.exceptions import DataError
 from preflearn.kernels import gram
 from preflearn.kernels.functions import Waves
+from preflearn.models import _sum_of_terms
 
 KERNEL = ConstantKernel(2.0) * RBF([1.0, 2.0])
 APPROXIMATIONS = {
@@ -34,9 +35,9 @@ def problem(n=20, m=120, seed=0, covariates=True):
 
 
 @pytest.mark.parametrize("inference", ["laplace", "ep"])
-@pytest.mark.parametrize("beside", [{}, {"side": True}])
+@pytest.mark.parametrize("beside", [{}, {"side": True}, {"own_effect": True}, {"own_effect": True, "side": True}])
 def test_all_landmarks_are_the_exact_model(inference, beside):
-    data = problem(covariates=bool(beside))
+    data = problem(covariates="side" in beside)
     exact = PreferenceGP(KERNEL, inference=inference, hyperparameters="fixed", **beside).fit(data)
     found = clone(exact).set_params(approximation=Nystroem(20)).fit(data)
     assert found.info_.latents == "weights of functions"
@@ -53,7 +54,7 @@ def test_all_landmarks_are_the_exact_model(inference, beside):
             np.testing.assert_allclose(one, other, atol=1e-5)
     np.testing.assert_allclose(found.preference_matrix().mean, exact.preference_matrix().mean, atol=1e-6)
     np.testing.assert_allclose(found.leave_one_out(), exact.leave_one_out(), atol=1e-5)
-    if not beside:
+    if "side" not in beside:
         left, wanted = found.leave_one_out(by="item"), exact.leave_one_out(by="item")
         np.testing.assert_allclose(left.first, wanted.first, atol=1e-5)
     theta = exact.theta_
@@ -67,19 +68,45 @@ def test_all_landmarks_are_the_exact_model(inference, beside):
     np.testing.assert_allclose(draws.mean(axis=0), mean, atol=5 * std.max() / np.sqrt(20_000))
 
 
+def test_many_own_effects_are_solved_for_without_a_matrix_of_them(monkeypatch):
+    data = problem(n=40, m=400)
+    parts = {"own_effect": True, "side": True, "hyperparameters": "fixed"}
+    exact = PreferenceGP(KERNEL, "logit", approximation=Nystroem(12, random_state=0), **parts).fit(data)
+    monkeypatch.setattr(PreferenceGP, "_dense", 10)
+    model = clone(exact).fit(data)
+    assert model._solution.problem.estimated
+    np.testing.assert_allclose(model.predict_utility(), exact.predict_utility(), atol=1e-6)
+    np.testing.assert_allclose(model.predict_proba(data), exact.predict_proba(data), atol=0.005)
+    std, wanted = (one.predict_utility(return_std=True)[1] for one in (model, exact))
+    np.testing.assert_allclose(std, wanted, rtol=0.05)
+    (value, slope), (other, gradient) = (one.log_evidence() for one in (model, exact))
+    assert value == pytest.approx(other, abs=0.3)
+    np.testing.assert_allclose(slope, gradient, atol=0.1 * np.abs(gradient).max())
+    np.testing.assert_allclose(model.rank().std, exact.rank().std, rtol=0.1)
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_allclose(again.predict_proba(data), model.predict_proba(data), atol=1e-12)
+
+
 def relative_std(model):
     C = model.predict_utility(return_cov=True)[1]
     P = np.eye(len(C)) - 1 / len(C)
     return np.sqrt(np.diagonal(P @ C @ P))
 
 
+@pytest.mark.parametrize("own_effect", [False, True])
 @pytest.mark.parametrize("name", APPROXIMATIONS)
 @pytest.mark.parametrize("inference", ["laplace", "ep"])
-def test_gradients_are_slopes_of_the_evidence(name, inference):
+def test_gradients_are_slopes_of_the_evidence(name, inference, own_effect):
     data = problem()
     kernel = KERNEL if name != "waves" else ConstantKernel(2.0) * Matern([1.0, 2.0], nu=1.5)
     model = PreferenceGP(
-        kernel, "logit", inference, hyperparameters="fixed", side=True, approximation=APPROXIMATIONS[name]
+        kernel,
+        "logit",
+        inference,
+        hyperparameters="fixed",
+        side=True,
+        own_effect=own_effect,
+        approximation=APPROXIMATIONS[name],
     ).fit(data)
     theta = model.theta_
     gradient = model.log_evidence(theta, gradient=True)[1]
@@ -108,10 +135,13 @@ def test_few_functions_are_the_gaussian_model_of_their_products(name):
     np.testing.assert_allclose(found.predict_utility(), exact.predict_utility(), atol=1e-6)
 
 
+@pytest.mark.parametrize("own_effect", [False, True])
 @pytest.mark.parametrize("name", ["random", "waves"])
-def test_files_pickles_and_updates_answer_the_same(name, tmp_path):
+def test_files_pickles_and_updates_answer_the_same(name, own_effect, tmp_path):
     data = problem()
-    model = PreferenceGP("ard", side=True, approximation=APPROXIMATIONS[name], n_restarts=0).fit(data)
+    model = PreferenceGP("ard", side=True, own_effect=own_effect, approximation=APPROXIMATIONS[name], n_restarts=0).fit(
+        data
+    )
     preflearn.save(model, tmp_path / "model")
     for again in (preflearn.load(tmp_path / "model"), pickle.loads(pickle.dumps(model))):
         np.testing.assert_allclose(again.predict_proba(data), model.predict_proba(data), atol=1e-9)
@@ -123,28 +153,9 @@ def test_files_pickles_and_updates_answer_the_same(name, tmp_path):
     assert len(parts.comparisons_) == len(data)
 
 
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
-        ({"cyclic_kernel": "rbf"}, '"cyclic_kernel" is given, too'),
-        ({"judge_kernel": "identity"}, "judge_kernel"),
-        ({"own_effect": True}, "own_effect"),
-        ({"cluster": True}, "cluster"),
-    ],
-)
-def test_what_an_approximation_does_not_go_with(changed, message):
-    data = problem()
-    rng = np.random.default_rng(0)
-    data = Comparisons(
-        data.items,
-        data.first,
-        data.second,
-        data.outcome,
-        judge=rng.integers(0, 3, 120),
-        cluster=rng.integers(0, 9, 120),
-    )
-    with pytest.raises(DataError, match=message):
-        PreferenceGP(approximation=Nystroem(5), **changed).fit(data)
+def test_what_an_approximation_does_not_go_with():
+    with pytest.raises(DataError, match="cyclic_kernel is given, too"):
+        PreferenceGP(approximation=Nystroem(5), cyclic_kernel="rbf").fit(problem())
 
 
 def test_an_approximation_needs_features():
@@ -152,7 +163,8 @@ def test_an_approximation_needs_features():
         PreferenceGP(approximation=Nystroem(5)).fit(Comparisons(None, ["a", "b"], ["b", "c"]))
 
 
-def test_nothing_is_as_large_as_the_square_of_the_items():
+@pytest.mark.parametrize("own_effect", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_nothing_is_as_large_as_the_square_of_the_items(own_effect):
     import tracemalloc
 
     rng = np.random.default_rng(0)
@@ -163,7 +175,9 @@ def test_nothing_is_as_large_as_the_square_of_the_items():
     data = Comparisons(X, first, second, np.where(X[first, 0] > X[second, 0], 1.0, -1.0))
     tracemalloc.start()
     try:
-        model = PreferenceGP(KERNEL.k1 * RBF(1.0), approximation=Nystroem(20, random_state=0), n_restarts=0).fit(data)
+        model = PreferenceGP(
+            KERNEL.k1 * RBF(1.0), own_effect=own_effect, approximation=Nystroem(20, random_state=0), n_restarts=0
+        ).fit(data)
         model.predict_proba(data)
         model.rank()
         peak = tracemalloc.get_traced_memory()[1]
@@ -171,3 +185,33 @@ def test_nothing_is_as_large_as_the_square_of_the_items():
         tracemalloc.stop()
     assert peak < 8 * n * n / 3
     assert model.score(data) > 0.9
+
+
+class _Few(Nystroem):
+    def functions(self, kernel, X):
+        return super().functions(kernel, X).few(6)
+
+
+@pytest.mark.parametrize("own_effect", [False, True])
+def test_a_search_by_many_functions_begins_with_few(own_effect, monkeypatch):
+    data = problem(n=60, m=600)
+    model = PreferenceGP(
+        "ard", "logit", own_effect=own_effect, approximation=Nystroem(24, random_state=0), n_restarts=0
+    ).fit(data)
+    monkeypatch.setattr("preflearn.models._sum_of_terms.MANY_IN_WEIGHTS", 50)
+    monkeypatch.setattr("preflearn.models._sum_of_terms.FEWEST_FUNCTIONS", 6)
+    started = []
+    steps = _sum_of_terms.search_by_gradients
+    monkeypatch.setattr(
+        _sum_of_terms,
+        "search_by_gradients",
+        lambda e, first, **more: started.append(first.points) or steps(e, first, **more),
+    )
+    rough = clone(model).fit(data)
+    ((start,),) = started
+    few = clone(model).set_params(approximation=_Few(24, random_state=0)).fit(data)
+    np.testing.assert_allclose(start, few.theta_, atol=0.05)
+    assert rough.log_evidence_ == pytest.approx(model.log_evidence_, abs=0.05)
+    assert rough.optima_[0].evaluations < model.optima_[0].evaluations / 2
+    assert rough.optima_[0].converged
+    assert rough._choice.weighted.size == 24

@@ -47,7 +47,7 @@ class Advice:
     kind : str
         In a word: "parts", "unfounded" (first places that rest on almost nothing), "undefeated", "winless", "few",
         "alike", "side", "pairing", "model", "judges", "circles", "noise", "names"; of the way from the data to the
-        model: "weights", "outcomes", "covariates", "rankings", "not examined".
+        model: "weights", "outcomes", "covariates", "rankings", "not examined", "approximated".
     text : str
         What was seen, what it means and what to do.
     items : tuple

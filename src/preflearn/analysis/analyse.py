@@ -13,7 +13,7 @@ import numpy as np
 from preflearn.analysis.advice import LOOK_FOR_CIRCLES, Advice
 from preflearn.analysis.ladder import Ladder, NotTried, Progress, Step, build_ladder, judged_items, refined, step_of
 from preflearn.analysis.limits import LIMITS, Limits
-from preflearn.analysis.model_names import BESIDE, as_seen, has_judges
+from preflearn.analysis.model_names import BESIDE, as_seen, has_judges, is_approximated
 from preflearn.analysis.pairing import is_widened
 from preflearn.analysis.prepared import Record, prepare
 from preflearn.data import Comparisons
@@ -119,7 +119,11 @@ def analyse(
     ladder = build_ladder(data, model, limits=limits, random_state=random_state, progress=tell)
     found = None
     notes = list(start.notes)
-    if circles or (circles is None and _examinable(data, limits)):
+    wanted = bool(circles) or (circles is None and _examinable(data, limits))
+    if wanted and all(is_approximated(data, one.terms, limits) for one in ladder.steps):
+        reason = f"beside features at most {limits.items_on_features:,} compared items; bradley-terry allows more"
+        ladder = replace(ladder, left_out=(*ladder.left_out, NotTried("circles", reason=reason)))
+    elif wanted:
         tell("Looking for circles", 0.6)
         ladder, found = _with_circles(data, ladder, limits, always=bool(circles), random_state=random_state)
     elif circles is None:
@@ -130,10 +134,23 @@ def analyse(
                 cure=LOOK_FOR_CIRCLES,
             )
         )
+    if is_approximated(data, ladder.terms, limits):
+        notes.append(_approximated(ladder.model))
     tell("Refining", 0.8)
     ladder = replace(ladder, chosen=refined(data, ladder.chosen, limits))
     verdict = None if found is None else _verdict(found, ladder, random_state)
     return Analysis(as_seen(data, ladder.terms), start.record, ladder, verdict, tuple(notes), limits)
+
+
+def _approximated(model: Any) -> Advice:
+    """Return what should be known of utilities that are sums of functions."""
+    held, n = 1.0 - model.info_.lost, model.approximation.n_components
+    return Advice(
+        "approximated",
+        f"There are too many items for the exact model of the features. Utilities are sums of {n} functions, which "
+        f"hold {held:.1%} of the variance that features may explain; the rest counts as effects of the items. "
+        "preflearn.scale.compare_with_exact says what that changes on some of the items.",
+    )
 
 
 def _examinable(data: Comparisons, limits: Limits) -> bool:
@@ -147,6 +164,8 @@ def _with_circles(
     """Compare the chosen model with the same that has circles beside everything else; the better one is chosen."""
     screen = Screen(math.inf, math.inf) if always else Screen(limits.pairs_learned, limits.items_learned)
     start = ladder.chosen
+    if is_approximated(data, start.terms, limits):
+        start = next(one for one in ladder.ordered if not is_approximated(data, one.terms, limits))
     if "tastes" in start.terms and len(data.pairs) > limits.pairs_judged:
         reason = f"beside tastes of judges at most {limits.pairs_judged} pairs; here {len(data.pairs):,}"
         ladder = replace(ladder, left_out=(*ladder.left_out, NotTried("circles", reason=reason)))
@@ -155,7 +174,8 @@ def _with_circles(
         found = look_for_circles(start.model, screen, random_state)
     if ladder.asked:
         return ladder, found
-    if data.items is not None and not start.terms.on_features:  # circles may depend on features that utilities do not
+    exact = data.items is not None and len(data.used_items()) <= limits.items_on_features
+    if exact and not start.terms.on_features:  # circles may depend on features that utilities do not
         found, start = _of_features(ladder, found, start, screen, random_state)
     if found.both is None:
         return ladder, found
@@ -271,6 +291,9 @@ def checks_of(analysis: Analysis) -> tuple[Check, ...]:
 def _circles(analysis: Analysis) -> list[Check]:
     """Return whether there are circles, in the words of the verdict."""
     verdict = analysis.rankability
+    left_out = next((one for one in analysis.ladder.left_out if one.term == CIRCLES), None)
+    if verdict is None and left_out is not None:
+        return [Check(CIRCLES, None, None, f"circles were not looked for ({left_out.reason})")]
     if verdict is None:
         cure = Setting("circles", True) + " looks for them"
         return [Check(CIRCLES, None, None, "circles were not looked for", cure)]

@@ -19,6 +19,7 @@ from preflearn.analysis.model_names import (
     build_model,
     has_clusters,
     has_judges,
+    is_approximated,
     terms_of,
 )
 from preflearn.analysis.pairing import for_matched_pairs
@@ -192,13 +193,14 @@ def build_ladder(
         terms = terms_of(model, data)
         tell(f"Learning: {terms.words}", 0.0)
         only = fit_step(data, terms, None, random_state, limits)
-        waiting = [] if "circles" in terms else [term for term in _candidates(data, limits)[0] if term not in terms]
+        known = _candidates(data, terms, limits)[0]
+        waiting = [] if "circles" in terms else [term for term in known if term not in terms]
         waiting = [term for term in waiting if OTHER.get(term, "") not in terms]
         worth = _expected_worth(only, waiting)
         return Ladder((only,), only, tuple(NotTried(term, worth[term]) for term in waiting), asked=True, limits=limits)
     steps, left_out = _utilities(data, limits, random_state, tell)
     chosen = max(steps, key=lambda one: one.penalised_evidence)
-    waiting, more = _candidates(data, limits)
+    waiting, more = _candidates(data, chosen.terms, limits)
     left_out += more
     no_sign: list[NotTried] = []
     while waiting:
@@ -234,17 +236,16 @@ def _utilities(
     """Fit the utilities that the data allow."""
     names, left_out = ["bradley-terry"], []
     if data.items is not None:
-        used = len(data.used_items())
-        if used > limits.items_on_features:
-            reason = f"at most {limits.items_on_features:,} compared items; here {used:,}"
-            left_out.append(NotTried("models of the features", reason=reason))
-        else:
-            names.append("gp-own")
-            if 1 < data.n_features <= limits.relevances:
-                names.append("gp-ard-own")
-            elif data.n_features > limits.relevances:
-                reason = f"at most {limits.relevances}"
-                left_out.append(NotTried(f"a relevance for each of {data.n_features} features", reason=reason))
+        names.append("gp-own")
+        if 1 < data.n_features <= limits.relevances:
+            names.append("gp-ard-own")
+        elif data.n_features > limits.relevances:
+            reason = f"at most {limits.relevances}"
+            left_out.append(NotTried(f"a relevance for each of {data.n_features} features", reason=reason))
+        if is_approximated(data, Terms("gp-own"), limits):
+            names = [names[0], names[-1]]  # the wider of the two, as each takes long
+            reason = f"{_beyond(data, limits)}, so that sums of {limits.landmarks} functions take their place"
+            left_out.append(NotTried("exact models of the features", reason=reason))
     steps: list[Step] = []
     for number, name in enumerate(names):
         terms = Terms(name)
@@ -256,8 +257,12 @@ def _utilities(
     return steps, left_out
 
 
-def _candidates(data: Comparisons, limits: Limits) -> tuple[list[str], list[NotTried]]:
-    """Return the terms beside a utility for which the data have columns, without circles."""
+def _beyond(data: Comparisons, limits: Limits) -> str:
+    return f"at most {limits.items_on_features:,} compared items; here {len(data.used_items()):,}"
+
+
+def _candidates(data: Comparisons, terms: Terms, limits: Limits) -> tuple[list[str], list[NotTried]]:
+    """Return the terms beside these utilities for which the data have columns, without circles."""
     found, left_out = [], []
     decided = data.outcome[data.outcome != 0]
     # else sides were written down by who won
@@ -284,6 +289,10 @@ def _candidates(data: Comparisons, limits: Limits) -> tuple[list[str], list[NotT
         if term in found and (cells := judged_items(data, label)) > most:
             found.remove(term)
             left_out.append(NotTried(term, reason=f"at most {most:,} items of all {_WHOSE[term]}; here {cells:,}"))
+    if is_approximated(data, terms, limits):
+        for term in [term for term in found if term not in ("side", "covariates")]:
+            found.remove(term)
+            left_out.append(NotTried(term, reason=f"beside features {_beyond(data, limits)}"))
     return found, left_out
 
 
@@ -295,7 +304,8 @@ def judged_items(data: Comparisons, label: Any) -> int:
 
 def fit_step(data: Comparisons, terms: Terms, beside: Step | None, random_state: Any, limits: Limits) -> Step:
     """Fit a model; one with a term beside those of another step starts from what that has learned."""
-    model, seen = build_model(data, terms, random_state=random_state), as_seen(data, terms)
+    model = build_model(data, terms, limits=limits, random_state=random_state)
+    seen = as_seen(data, terms)
     if _by_moments(data, limits):
         model.set_params(inference="ep")
     start = None

@@ -12,7 +12,9 @@ class Limits:
     Attributes
     ----------
     items_on_features : int
-        Compared items up to which utilities of features are learned: each step costs the cube of their number.
+        Compared items up to which utilities of features are learned exactly: each step costs the cube of their number.
+    landmarks : int
+        Functions that stand in for the kernel of more items: how alike items are to so many landmarks.
     relevances : int
         Features up to which each gets a length scale of its own.
     worth_a_fit : float
@@ -95,6 +97,7 @@ class Limits:
     """
 
     items_on_features: int = 1_500
+    landmarks: int = 256
     relevances: int = 30
     worth_a_fit: float = -1.0
     rivals: float = 0.5

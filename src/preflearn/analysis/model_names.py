@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+import numpy as np
 from sklearn.gaussian_process.kernels import ConstantKernel
 
+from preflearn.analysis.limits import LIMITS, Limits
 from preflearn.data import Comparisons
 from preflearn.exceptions import DataError, Setting
+from preflearn.kernels import Nystroem
 from preflearn.models import BradleyTerry, PreferenceGP
 from preflearn.models.bradley_terry import SPREAD
 
@@ -137,7 +140,18 @@ def as_seen(data: Comparisons, terms: Terms) -> Comparisons:
     return data.without_features() if data.items is not None and not terms.on_features else data
 
 
-def build_model(data: Comparisons, terms: Terms, *, random_state: Any = 0) -> Any:
+def is_approximated(data: Comparisons, terms: Terms, limits: Limits) -> bool:
+    """Return whether a model of some terms learns utilities of features as sums of functions."""
+    smooth = terms.on_features and data.items is not None and "circles" not in terms
+    return smooth and len(data.used_items()) > limits.items_on_features
+
+
+def _landmarks(data: Comparisons, limits: Limits) -> Nystroem:
+    plain = isinstance(data.items, np.ndarray)  # neither sparse nor bags, which have no centres
+    return Nystroem(limits.landmarks, method="kmeans" if plain else "random", random_state=0)
+
+
+def build_model(data: Comparisons, terms: Terms, *, limits: Limits = LIMITS, random_state: Any = 0) -> Any:
     """Return the unfitted estimator of some terms."""
     ties = bool((data.outcome == 0).any())
     common: dict[str, Any] = {
@@ -161,6 +175,7 @@ def build_model(data: Comparisons, terms: Terms, *, random_state: Any = 0) -> An
         cyclic_kernel=cyclic,
         judge_kernel="identity" if "tastes" in terms else None,
         judge_reliability="reliability" in terms,
+        approximation=_landmarks(data, limits) if is_approximated(data, terms, limits) else None,
         random_state=random_state,
         **common,
     )

@@ -26,6 +26,7 @@ import scipy.sparse as sp
 
 from preflearn.inference.contract import Curve, Query, System, Touched
 from preflearn.inference.dense import Curvature, Design, Factor, products_of_rows
+from preflearn.inference.weights import WeightFactor
 from preflearn.linalg import (
     EPS,
     cholesky_blocks,
@@ -196,12 +197,15 @@ def _end_to_end(parts: Any) -> IntArray:
 class GroupSystem(System):
     """S for shared latents with covariance K = R R' and groups with covariances R_g R_g'.
 
-    ``blocks`` are the latter (sets, k, k), for the distinct sets of kinds of every stack.
+    ``blocks`` are the latter (sets, k, k), for the distinct sets of kinds of every stack. Of sums of functions K is
+    given by its factor.
     """
 
-    def __init__(self, design: GroupDesign, K: FloatArray, blocks: Blocks) -> None:
-        self.design, self.factor = design, Factor.build(K) if K.size else Factor(K, None)
-        self.size, self.order = self.factor.rank + design.n_own, design.n_shared
+    def __init__(self, design: GroupDesign, K: FloatArray | WeightFactor, blocks: Blocks) -> None:
+        self.design, self.in_weights = design, isinstance(K, WeightFactor)
+        self.factor: Any = K if isinstance(K, WeightFactor) else Factor.build(K) if K.size else Factor(K, None)
+        self.size = self.factor.rank + design.n_own
+        self.order = self.factor.rank if self.in_weights else design.n_shared
         self.smooth = self.factor.order is None
         self.singular = not self.smooth  # whether roots of groups are symmetric and of singular matrices
         try:
@@ -229,19 +233,48 @@ class GroupSystem(System):
         """Eliminate the groups, and factor what is left; see `System.curve`."""
         design, n, D = self.design, self.design.n_local, self.design.dense
         stacks = self.eliminated(tau, semidefinite=semidefinite)
-        local = np.zeros(n * n)
-        for one in stacks:
-            L = one.stack.local
-            effective = one.Lam_l - times(turned(one.Y), one.Y)
-            local += np.bincount(np.ravel(L[:, :, None] * n + L[:, None, :]), np.ravel(effective), minlength=n * n)
-        Lam_f = np.empty((design.n_shared, design.n_shared))
-        Lam_f[:n, :n] = local.reshape(n, n)
+        effective = [one.Lam_l - times(turned(one.Y), one.Y) for one in stacks]
         halves = _wide(design, [(one.Y, one.Y_D) for one in stacks])
-        if D.shape[1]:
-            Lam_f[:n, n:] = design.rows.AT @ (tau[:, None] * D) - halves.AT @ halves.D
-            Lam_f[n:, :n] = Lam_f[:n, n:].T
-            Lam_f[n:, n:] = weighted_square(D, tau) - weighted_square(halves.D, np.ones(design.n_own))
+        if self.in_weights:
+            Lam_f: Any = self._in_weights(tau, stacks, effective, halves)
+        else:
+            local = np.zeros(n * n)
+            for one, block in zip(stacks, effective, strict=True):
+                L = one.stack.local
+                local += np.bincount(np.ravel(L[:, :, None] * n + L[:, None, :]), np.ravel(block), minlength=n * n)
+            Lam_f = np.empty((design.n_shared, design.n_shared))
+            Lam_f[:n, :n] = local.reshape(n, n)
+            if D.shape[1]:
+                Lam_f[:n, n:] = self._across(tau, halves)
+                Lam_f[n:, :n] = Lam_f[:n, n:].T
+                Lam_f[n:, n:] = self._corner(tau, halves)
         return GroupCurve(self, self.factor.curvature(Lam_f, semidefinite=semidefinite), stacks, halves)
+
+    def _across(self, tau: FloatArray, halves: Design) -> FloatArray:
+        """Return Λ̃ between local latents and those that all rows see."""
+        return np.asarray(self.design.rows.AT @ (tau[:, None] * self.design.dense) - halves.AT @ halves.D)
+
+    def _corner(self, tau: FloatArray, halves: Design) -> FloatArray:
+        """Return Λ̃ between latents that all rows see."""
+        return weighted_square(self.design.dense, tau) - weighted_square(halves.D, np.ones(self.design.n_own))
+
+    def _in_weights(self, tau: FloatArray, stacks: list[_Eliminated], effective: Blocks, halves: Design) -> Design:
+        """Return Λ̃, sparse among local latents."""
+        design, n, sides = self.design, self.design.n_local, [one.stack.local for one in stacks]
+        shapes = [(len(L), L.shape[1], L.shape[1]) for L in sides]
+        rows = _end_to_end(
+            np.ravel(np.broadcast_to(L[:, :, None], shape)) for L, shape in zip(sides, shapes, strict=True)
+        )
+        columns = _end_to_end(
+            np.ravel(np.broadcast_to(L[:, None, :], shape)) for L, shape in zip(sides, shapes, strict=True)
+        )
+        data = np.concatenate([*(np.ravel(block) for block in effective), np.zeros(0)])
+        local = sp.csr_array((data, (rows, columns)), shape=(n, n))
+        if not design.n_dense:
+            return Design(local)
+        across = self._across(tau, halves)
+        below = sp.csr_array(sp.vstack([local, sp.csr_array(across.T)]))
+        return Design(below, np.vstack([across, self._corner(tau, halves)]))
 
     def eliminated(self, tau: FloatArray, *, semidefinite: bool) -> list[_Eliminated]:
         """Eliminate the groups of every stack."""
@@ -352,7 +385,7 @@ class GroupCurve(Curve):
     def _together(self, one: _Eliminated) -> FloatArray:
         """Return the covariance of f + h_g of a stack that mirrors f: V + (I - VΛ) C (I - VΛ)'."""
         W, local = one.passed[0] + np.eye(one.stack.what.shape[1]), one.stack.local
-        C = self.point.C[local[:, :, None], local[:, None, :]]
+        C = self.point.among(local)
         return one.V + times(times(W, C), turned(W))
 
     def touched(self, u: FloatArray, cells: IntArray) -> Touched:
@@ -394,7 +427,7 @@ class GroupCurve(Curve):
                 S += squares(lifted[k])
             else:
                 F, where = one.seen[0], one.stack.local
-                C = self.point.C[where[:, :, None], where[:, None, :]]
+                C = self.point.among(where)
                 S += times(times(F, C), turned(F))
             own.append((one.stack, 0.5 * (S - times(y[k], turned(y[k])))))
         return M, own
@@ -405,7 +438,7 @@ class GroupCurve(Curve):
         For shared latents that is done for few rows, and combined; see `Curve.answer`.
         """
         design, factor = self.system.design, self.system.factor
-        mean = np.asarray(query.shared @ design.rows.back(g))
+        mean = factor.means(query.shared, design.rows.back(g))
         W = factor.whiten(query.shared)
         seen, left = W.T, self.point.whiten(W).T
         if query.operator is not None:

@@ -261,6 +261,10 @@ class Factor:
         """Return R'f."""
         return np.asarray(self.R.T @ f)
 
+    def means(self, Q: FloatArray, a: FloatArray) -> FloatArray:
+        """Return Q a, for cross-covariances Q (p, n) of new latents with f."""
+        return np.asarray(Q @ a)
+
     def congruence(self, Lam: Any) -> FloatArray:
         """Return R'ΛR; n r² for the triangular part, and a third of that where each latent is seen on its own."""
         r = self.rank
@@ -360,6 +364,10 @@ class Curvature:
     def C(self) -> FloatArray:
         """The covariance itself; n² r."""
         return np.asarray(self.T.T @ self.T)
+
+    def among(self, local: IntArray) -> FloatArray:
+        """Return C (G, l, l) among sets of latents (G, l)."""
+        return self.C[local[:, :, None], local[:, None, :]]
 
     def spread(self, design: Design) -> FloatArray:
         """Return diag(A C A'); m r from T, of which differences of rows lose half the digits that those of C lose."""

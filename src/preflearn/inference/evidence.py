@@ -442,21 +442,27 @@ def with_reverse(found: Learned, bounds: FloatArray, n_points: int, seed: int) -
 
 
 def search_by_gradients(
-    evidence: Evidence, first: Starts, bend: Callable[[Solution], FloatArray] | None = None
+    evidence: Evidence,
+    first: Starts,
+    bend: Callable[[Solution], FloatArray] | None = None,
+    *,
+    inverse: FloatArray | None = None,
+    gain: float | None = None,
 ) -> tuple[Evidence, list[Optimum]]:
     """Search from the first start by gradients alone: few evaluations, and none of the evidence itself but the last.
 
-    ``bend`` says roughly how the gradient falls with each parameter, given the solution at the start.
+    ``bend`` says roughly how the gradient falls with each parameter, given the solution at the start; ``inverse`` is
+    about the inverse of minus the curvature. The search ends on a step that would gain less than ``gain``.
     """
     exact = not evidence.problem.estimated
-    tol, gain = EXACT if exact else ESTIMATED
+    tol, least = EXACT if exact else ESTIMATED
     rough = evidence
     if not exact:  # estimates are noisier than what a method leaves
         rough = evidence.over(evidence.problem.rough(), evidence.likelihood, tol=max(evidence.method.tol, ROUGH))
     with few_threads(evidence.order):
         start = np.clip(first.points[0], *first.bounds.T)
         here = rough.slope(start)
-        step = np.full(start.shape, FIRST_STEP)
+        step = np.full(start.shape, FIRST_STEP) if inverse is None else inverse
         if bend is not None and rough.searched is not None:
             step = np.minimum(np.abs(here) / np.maximum(bend(rough.searched[1]), 1e-6), LONGEST_STEP)
         found = quasi_newton(
@@ -465,7 +471,7 @@ def search_by_gradients(
             first.bounds,
             step,
             tol=tol,
-            gain=gain,
+            gain=max(least, gain or 0.0),
         )
         if not exact:  # draws of the same noise: a start for more of them
             evidence.warm = rough.warm

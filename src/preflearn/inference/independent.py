@@ -34,7 +34,7 @@ import scipy.sparse.linalg
 from preflearn.exceptions import DataError, Message, Setting
 from preflearn.inference.contract import FACTOR_ALWAYS, Curve, Query, System, Touched
 from preflearn.inference.dense import Design, forms_of_rows, lower
-from preflearn.linalg import cholesky_at_least_one, cholesky_one_plus
+from preflearn.linalg import cholesky_at_least_one, cholesky_one_plus, square_norms
 from preflearn.linalg.iterative import conjugate, trace_of
 from preflearn.operators import FloatArray, IntArray
 
@@ -321,13 +321,16 @@ class IndependentSystem(System):
         """Return B, ready to solve systems with."""
         weighted = tau[:, None] * self.design.D
         columns, squares = np.asarray(self.design.AT @ weighted), self.design.D.T @ weighted
+        return IndependentCurve(self, self.precision(tau, semidefinite, near), columns, squares, semidefinite)
+
+    def precision(self, tau: FloatArray, semidefinite: bool, near: Curve | None) -> Any:
+        """Return P."""
         if self.dense:
-            dense = Factored(self.design, tau, self.variance, semidefinite=semidefinite)
-            return IndependentCurve(self, dense, columns, squares, semidefinite)
+            return Factored(self.design, tau, self.variance, semidefinite=semidefinite)
         sparse = Precision(self.design, tau, self.variance, self.n_draws)
         if isinstance(near, IndependentCurve) and near.precision.n_draws == self.n_draws:
             sparse.start = near.precision.__dict__.get("draws")
-        return IndependentCurve(self, sparse, columns, squares)
+        return sparse
 
     def start(self, g: FloatArray, near: Curve | None) -> FloatArray:
         """Return roughly where the mode is: to first order f = ka moves by C (a dlog k) with the prior variances k."""
@@ -434,9 +437,15 @@ class IndependentCurve(Curve):
     @cached_property
     def variances(self) -> FloatArray:
         """Posterior variances of x at the cells."""
-        design = self.system.design
-        lifted = lower(self._border, (design.D - design.A @ self._moves).T)
-        return np.asarray(self.precision.forms(design.A) + np.square(lifted).sum(axis=0))
+        design, q = self.system.design, self.columns.shape[1]
+        own = np.asarray(self.precision.forms(design.A))
+        return own + design.square_norms(self._lift) if q else own
+
+    @cached_property
+    def _lift(self) -> FloatArray:
+        """How all latents move with those of D, [-X, I], times a root of the covariance of these; (n + q, q)."""
+        moves = np.vstack([-self._moves, np.eye(self.columns.shape[1])])
+        return np.ascontiguousarray(lower(self._border, moves.T).T)
 
     def sensitivity(self, plus: FloatArray, minus: FloatArray) -> FloatArray:
         """Return the diagonal of the derivative of the evidence by the prior covariance; see the module."""
@@ -444,8 +453,7 @@ class IndependentCurve(Curve):
         if not self.precision.ridge:
             return np.zeros(n + q)
         k, roots = np.square(self.system.roots), self.system.roots
-        own = np.square(self._lifted(sp.eye_array(n + q, format="csr"))).sum(axis=0)
-        C = np.append(self.precision.variances, np.zeros(q)) + own
+        C = np.append(self.precision.variances, np.zeros(q)) + square_norms(self._lift)
         squares = np.square(self.system.back(plus) / roots) - np.square(self.system.back(minus) / roots)
         return np.asarray(0.5 * ((C / k - 1.0) / k + squares))
 

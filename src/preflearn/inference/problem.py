@@ -6,8 +6,10 @@ The form is chosen here and nowhere else, from the shape of what terms say that 
 
     no groups           all latents are factored together (`dense`); where these are independent, with one variance for
                         each term, they have forms of their own (`independent`); where some are sums of functions,
-                        the weights of these are what is factored (`weights`)
-    one family          its groups are eliminated one by one, and all shared latents are what is left (`block_arrow`)
+                        the weights of these are what is factored (`weights`), after effects of the items if these
+                        have any (`effects`)
+    one family          its groups are eliminated one by one, and all shared latents, or the weights of functions that
+                        they are sums of, are what is left (`block_arrow`)
     several families    the largest is eliminated so; the latents of the others join the shared ones if they are few,
                         and else those of the second are solved for by conjugate gradients (`crossed`). A third family
                         always joins the shared latents, whose covariance is held
@@ -29,11 +31,27 @@ from preflearn.inference.block_arrow import GroupDesign, GroupSystem, Stack
 from preflearn.inference.contract import Query, System
 from preflearn.inference.crossed import CrossedSystem
 from preflearn.inference.dense import DenseSystem, Design, Factor
+from preflearn.inference.effects import EffectSystem
 from preflearn.inference.independent import DENSE, N_DRAWS, IndependentSystem
-from preflearn.inference.weights import WeightSystem
+from preflearn.inference.weights import WeightFactor, WeightSystem
 from preflearn.linalg import square_norms
 from preflearn.operators import FloatArray, IntArray
-from preflearn.terms import Asked, Given, Items, Multiple, Own, Parameters, Rows, Seen, Term
+from preflearn.terms import (
+    Asked,
+    Combined,
+    Direct,
+    Given,
+    Items,
+    Multiple,
+    OfFunctions,
+    Own,
+    Parameters,
+    Products,
+    Rows,
+    Seen,
+    Slopes,
+    Term,
+)
 
 ROUGH_DRAWS = 16  # of a search: gradients are sums over all latents, so that few draws will do
 MOST_SHARED = 3_000  # latents of further families that join the shared ones
@@ -140,12 +158,17 @@ class Layout:
         # the prepared design of the elimination, and that of the shared latents alone
         self.design: Any = Design(local, dense) if self.main is None else self.main.design(local, dense)
         self.shared: Any = self.design if self.main is None else self.design.rows
-        # utilities that can be asked about themselves, and of these so many that no array of their size is held
-        self.direct = self.main is None and all(seen[t].alike for t in shared) and self.n_many > 0
-        self.sparse = self.direct and self.n_many > most_dense
-        # sums of functions: places among the weights instead of the latents
+        # sums of functions: places among the weights instead of the latents, where effects are not eliminated before
         self.sums = frozenset(t for t in shared if seen[t].functions)
-        self.weights = self._weights(seen) if self.sums and self.main is None and not self.joined else {}
+        self.n_functions = sum(seen[t].functions for t in shared)
+        self.beside_effects = next((t for t in few if seen[t].effects and len(few) == 1), None)
+        # utilities that can be asked about themselves, and of these so many that no array of their size is held
+        alike = all(seen[t].alike or t == self.beside_effects for t in shared)
+        self.direct = self.main is None and alike and self.n_many > 0
+        self.sparse = self.direct and self.n_many > most_dense
+        effects = any(seen[t].effects for t in shared)
+        in_weights = self.sums and self.inner is None and not (self.joined or self.direct or effects)
+        self.weights = self._weights(seen) if in_weights else {}
 
     def _weights(self, seen: Sequence[Seen]) -> dict[int, slice]:
         """Return the places of the weights of each term; latents that are no sums have one weight each."""
@@ -155,6 +178,8 @@ class Layout:
 
     def system(self, given: Sequence[Given]) -> tuple[System, Pull]:
         """Return the system of priors of the terms, and from its sensitivity to derivatives by their parameters."""
+        if self.direct and self.beside_effects is not None:
+            return self._of_effects(self.beside_effects, given)
         if self.direct:
             multiples = {t: cast(Multiple, given[t].K) for t in self.slices}
             border = np.concatenate([np.full(K.size, K.variance) for K in multiples.values()])[self.n_many :]
@@ -164,7 +189,12 @@ class Layout:
                 one.pull(float(diagonal[self.slices[t]].sum()), []) for t, one in enumerate(given)
             )
         if self.weights:
-            return self._of_weights(given)
+            R, pull = self._of_weights(given)
+            if self.main is None:
+                return WeightSystem(self.design, WeightFactor(R, None)), lambda G: pull(G, {})
+            blocks = [self.main.covariances(given, stack) for stack in self.design.stacks]
+            grouped = GroupSystem(self.design, WeightFactor(R, None), blocks)
+            return grouped, lambda found: pull(found[0], self._of_groups([(self.main, found[1])]))
         given = [one.in_full() for one in given]
         K = self._covariance(given)
         if self.main is None:
@@ -178,26 +208,49 @@ class Layout:
         crossed = CrossedSystem(outer, GroupSystem(alone, np.zeros((0, 0)), blocks))
         return crossed, lambda found: self._pull(given, found[0], [(main, found[1]), (inner, found[2])])
 
-    def _of_weights(self, given: Sequence[Given]) -> tuple[System, Pull]:
-        """Return the system of weights: functions, and one deviation or factor for each other latent."""
-        last = next(reversed(self.weights.values())).stop
-        R = np.zeros((self.n_shared, last))
-        for t, place in self.slices.items():
-            K: Any = given[t].K
-            R[place, self.weights[t]] = K.F if t in self.sums else _deviation(given[t]) * np.eye(K.size)
+    def _of_effects(self, first: int, given: Sequence[Given]) -> tuple[System, Pull]:
+        """Return the system of effects of items beside sums of functions, and of columns."""
+        products, others = cast(Products, given[first].K), {t: one for t, one in self.slices.items() if t != first}
+        border = [np.full(given[t].K.size, given[t].K.variance) for t in others]  # type: ignore[union-attr]
+        system = EffectSystem(
+            self.design, products.F, products.own, np.concatenate([np.zeros(0), *border]), not self.sparse, self.n_draws
+        )
 
-        def pull(G: FloatArray) -> FloatArray:
+        def pull(found: tuple[FloatArray, FloatArray]) -> FloatArray:
+            diagonal, of_F = found
+            slopes = []
+            for t, one in enumerate(given):
+                total = float(diagonal[self.slices[t]].sum()) if t in self.slices else 0.0
+                slopes.append(one.pull(Slopes(of_F, total) if t == first else total, []))
+            return _joined(slopes)
+
+        return system, pull
+
+    def _of_weights(self, given: Sequence[Given]) -> tuple[FloatArray, Callable[[FloatArray, Any], FloatArray]]:
+        """Return the factor of weights: functions, and one deviation for each other latent; and its pullback."""
+        last = next(reversed(self.weights.values())).stop
+        parts: dict[int, Any] = {t: given[t].K for t in self.slices}
+        if len(parts) == 1:
+            R = next(iter(parts.values())).F
+        else:
+            R = np.zeros((self.n_shared, last))
+            for t, K in parts.items():
+                own = K.F if t in self.sums else _deviation(given[t]) * np.eye(K.size)
+                R[self.slices[t], self.weights[t]] = own
+
+        def pull(G: FloatArray, own: dict[int, Blocks]) -> FloatArray:
             slopes = []
             for t, one in enumerate(given):
                 if t not in self.slices:
-                    slopes.append(one.pull(None, []))
+                    slopes.append(one.pull(None, own.get(t, [])))
                     continue
                 part = np.ascontiguousarray(G[self.slices[t], self.weights[t]])
                 # of K = v I: R = √v I, and G = 2 M R
-                slopes.append(one.pull(part if t in self.sums else float(np.trace(part)) / (2 * _deviation(one)), []))
+                of = Slopes(part) if t in self.sums else float(np.trace(part)) / (2 * _deviation(one))
+                slopes.append(one.pull(of, own.get(t, [])))
             return _joined(slopes)
 
-        return WeightSystem(self.design, Factor(R, None)), pull
+        return R, pull
 
     def _blocks(self) -> Iterator[tuple[Family, Stack, Any]]:
         """Yield stacks of joined families, and where their blocks stand in the covariance of shared latents."""
@@ -217,16 +270,22 @@ class Layout:
         return total
 
     def _pull(self, given: Sequence[Given], M: FloatArray, groups: list[tuple[Family, Any]]) -> FloatArray:
-        own: dict[int, Blocks] = {}
-        every = [(family, stack, S) for family, found in groups for stack, S in found]
-        for family, stack, S in (*every, *((family, stack, M[where]) for family, stack, where in self._blocks())):
-            family.of_terms(own, stack, S)
+        joined = [(family, [(stack, M[where])]) for family, stack, where in self._blocks()]
+        own = self._of_groups([*groups, *joined])
         slopes = []
         for t, one in enumerate(given):
             here = self.slices.get(t)
             part = None if here is None else M if here == slice(0, M.shape[0]) else np.ascontiguousarray(M[here, here])
             slopes.append(one.pull(part, own.get(t, [])))
         return _joined(slopes)
+
+    def _of_groups(self, groups: Sequence[tuple[Any, Any]]) -> dict[int, Blocks]:
+        """Return the derivatives by the blocks of groups that each term has."""
+        own: dict[int, Blocks] = {}
+        for family, found in groups:
+            for stack, S in found:
+                family.of_terms(own, stack, S)
+        return own
 
     @property
     def places(self) -> tuple[dict[int, slice], int]:
@@ -289,7 +348,7 @@ class Problem:
     @property
     def direct(self) -> bool:
         """Whether questions are about the latents themselves, or weights, and need no covariance of what is asked."""
-        return self.layout.direct or bool(self.layout.weights)
+        return self.layout.direct or (bool(self.layout.weights) and self.layout.main is None)
 
     def rough(self) -> Problem:
         """Return the same with rougher estimates, for a search."""
@@ -323,9 +382,21 @@ class Problem:
         """Order of the largest matrix that is factored."""
         return self.layout.n_shared
 
-    def width(self, rows: Rows) -> int:
-        """Return how many numbers a query of rows holds for each shared latent: one an item, or one a row."""
+    @property
+    def held(self) -> int:
+        """How many numbers a query holds for each row or item: one for each shared latent, or weight; 0 for a few."""
         layout = self.layout
+        if layout.weights and layout.main is None:  # covariances with groups are those with each of the items
+            return layout.places[1]
+        if layout.beside_effects is not None and layout.direct:
+            return layout.n_functions
+        return 0 if layout.direct else layout.n_shared
+
+    def width(self, rows: Rows) -> int:
+        """Return for how many of them a query of rows holds these: its items, or the rows themselves."""
+        layout = self.layout
+        if self.held == 0 or self.direct:
+            return len(rows) if self.held else 0
         by_item = layout.main is None and not layout.joined and all(self.terms[t].of_items for t in layout.slices)
         return len(rows.items.number) if by_item and len(layout.slices) == 1 else len(rows)
 
@@ -353,8 +424,6 @@ class Problem:
     def means(self, items: Items, g: FloatArray) -> FloatArray:
         """Return the posterior means (p, p) of preferences between all of some items, from shared latents alone."""
         a, places = self.layout.shared.back(g), self.layout.slices
-        if self.layout.weights:
-            a, places = self.system()[0].factor.back(a), self.layout.weights  # type: ignore[attr-defined]
         parts = [t.means(items, a[places[k]]) for k, t in enumerate(self.terms) if k in places]
         return np.asarray(sum(parts, np.zeros((len(items.number), len(items.number)))))
 
@@ -364,7 +433,11 @@ class Problem:
         if layout.direct:
             return self._direct_query(asked, len(rows), total)
         prior = np.asarray(sum(t.covariance(rows) for t in self.terms) if joint else sum(a.variance for a in asked))
-        shared = {t: one.shared.covariances() for t, one in enumerate(asked) if one.shared is not None}
+        shared: dict[int, Combined] = {}
+        for t, one in enumerate(asked):
+            if one.shared is not None:
+                in_weights = layout.weights and isinstance(one.shared, OfFunctions)
+                shared[t] = cast(OfFunctions, one.shared).weights if in_weights else one.shared.covariances()
         own: Any = None
         joins: list[tuple[slice, Any]] = []  # covariances with groups among the shared latents
         for t, one in enumerate(asked):
@@ -400,6 +473,12 @@ class Problem:
         rest = [sp.csr_array((p, 0))]
         for t, place in self.layout.slices.items():
             shared: Any = asked[t].shared
+            if isinstance(shared, OfFunctions):
+                seen, effects = shared.weights.whole, cast(Direct, shared.effects)
+                missing = np.maximum(asked[t].variance - effects.total - square_norms(seen), 0.0)
+                parts.append(sp.hstack([effects.rows, sp.csr_array(seen)], format="csr"))
+                rest += [np.sqrt(effects.variance) * effects.rest, sp.diags_array(np.sqrt(missing), format="csr")]
+                continue
             parts.append(sp.csr_array((p, place.stop - place.start)) if shared is None else shared.rows)
             if shared is not None and shared.rest.nnz:
                 rest.append(np.sqrt(shared.variance) * shared.rest)

@@ -174,7 +174,21 @@ def _ascend(
     )
 
 
+def inverse_curvature(slope: Callable[[FloatArray], FloatArray], theta: FloatArray, bounds: FloatArray) -> FloatArray:
+    """Return the inverse of minus the second derivatives at an optimum, by an evaluation for each parameter.
+
+    Where the slope hardly changes, as where a parameter means nothing, it is taken to change a little.
+    """
+    low, high = bounds.T
+    step = np.where(theta + ASIDE <= high, ASIDE, -ASIDE)
+    here = slope(theta)
+    moved = np.array([(slope(np.clip(theta + one, low, high)) - here) / one.sum() for one in np.diag(step)])
+    values, vectors = np.linalg.eigh(-(moved + moved.T) / 2)
+    return np.asarray((vectors / np.maximum(values, LITTLE)) @ vectors.T)
+
+
 FLAT = 1e-12
+ASIDE, LITTLE = 0.05, 0.3  # of a log parameter; nats of curvature
 
 
 def quasi_newton(
@@ -193,17 +207,18 @@ def quasi_newton(
 
     A step after which the slope along it is steeper downhill than it was uphill, or that loses more than ``worse``, has
     gone too far: it is not taken, but the curvature that it showed is kept. ``evaluate`` returns the value, or NaN
-    where it is too costly, and the gradient, which is not finite out of range. ``first`` is the first step, ``longest``
-    the most of one in a parameter. The search ends on a step shorter than ``tol`` in every parameter, or that would
-    gain less than ``gain``.
+    where it is too costly, and the gradient, which is not finite out of range. ``first`` is the first step, or about
+    the inverse of minus the curvature where that is known, ``longest`` the most of a step in a parameter. The search
+    ends on a step shorter than ``tol`` in every parameter, or that would gain less than ``gain``.
     """
     low, high = bounds.T
     x = np.clip(start, low, high)
     value, g = evaluate(x)
     if not np.isfinite(g).all():
         return Optimum(x, value, g, 1, False, "the gradient is not finite at the start")
-    scale = np.where(np.abs(g) > FLAT, np.abs(first) / np.maximum(np.abs(g), FLAT), 1.0)
-    H = np.diag(np.maximum(scale, 1e-12))  # inverse of minus the curvature
+    step = np.abs(first) if first.ndim == 1 else np.abs(first @ g)
+    scale = np.where(np.abs(g) > FLAT, step / np.maximum(np.abs(g), FLAT), 1.0)
+    H = np.diag(np.maximum(scale, 1e-12)) if first.ndim == 1 else first  # inverse of minus the curvature
     least = gain
     for count in range(1, most):
         stuck = ((x <= low) & (g < 0)) | ((x >= high) & (g > 0))

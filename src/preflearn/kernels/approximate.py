@@ -147,6 +147,9 @@ def _centres(X: Any, n_basis: int, random: Any) -> Any:
     some = X[np.sort(random.permutation(X.shape[0])[: 20 * n_basis])]
     if n_basis == X.shape[0]:
         return X
+    distinct = np.unique(some, axis=0)
+    if len(distinct) <= n_basis:  # each is a centre
+        return distinct
     return KMeans(n_basis, n_init=1, max_iter=20, random_state=random).fit(some).cluster_centers_
 
 

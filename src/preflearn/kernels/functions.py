@@ -14,7 +14,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from preflearn.exceptions import DataError
-from preflearn.items import is_sparse
+from preflearn.items import as_items, is_sparse
 from preflearn.kernels.rules import Pull, gram, gram_and_pullback
 from preflearn.linalg import FloatArray, cholesky_psd
 
@@ -28,6 +28,9 @@ class Functions(Protocol):
     def size(self) -> int:
         """How many functions there are."""
 
+    def few(self, count: int) -> Functions:
+        """Return fewer of them, which do for a rough search."""
+
     def state(self) -> dict[str, Any]:
         """Return what the same functions are made of again."""
 
@@ -35,7 +38,7 @@ class Functions(Protocol):
         """Return F (n, r): the functions at some rows."""
 
     def with_pullback(self, kernel: Any, X: Any) -> tuple[FloatArray, Pull]:
-        """Return F and G -> <G, dF/dtheta>."""
+        """Return F and G -> <G, dF/dtheta>, which may overwrite G."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,13 @@ class Landmarks:
     def size(self) -> int:
         """How many functions there are."""
         return int(self.basis.shape[0])
+
+    def few(self, count: int) -> Landmarks:
+        """Return landmarks evenly along one direction, which is the same however they are ordered."""
+        means = as_items(self.basis).means()
+        place = np.asarray(means @ np.random.default_rng(0).standard_normal(means.shape[1])).ravel()
+        picked = np.argsort(place)[np.linspace(0, self.size - 1, count).astype(np.intp)]
+        return Landmarks(self.basis[np.sort(picked)])
 
     def state(self) -> dict[str, Any]:
         """Return the landmarks."""
@@ -80,7 +90,7 @@ class Landmarks:
         half.flat[:: m + 1] /= 2
         inner = solve_triangular(L, solve_triangular(L, half, lower=True, trans="T").T, lower=True, trans="T").T
         inner.flat[:: m + 1] += JITTER * float(np.trace(inner)) / m
-        first = pull(np.ascontiguousarray(solve_triangular(L, G.T, lower=True, trans="T").T))
+        first = pull(np.ascontiguousarray(solve_triangular(L, G.T, lower=True, trans="T", overwrite_b=True).T))
         return np.asarray(first - pull_basis(np.ascontiguousarray(inner)))
 
 
@@ -95,6 +105,10 @@ class Waves:
     def size(self) -> int:
         """How many functions there are."""
         return 2 * int(self.directions.shape[1])
+
+    def few(self, count: int) -> Waves:
+        """Return the first directions."""
+        return Waves(self.directions[:, : max(1, count // 2)], self.shift)
 
     def state(self) -> dict[str, Any]:
         """Return the directions and the shift."""

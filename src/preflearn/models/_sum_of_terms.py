@@ -17,10 +17,11 @@ from sklearn.gaussian_process.kernels import ConstantKernel, Sum, WhiteKernel
 
 from preflearn.data import Comparisons
 from preflearn.exceptions import DataError, DataWarning, first_few
-from preflearn.inference.evidence import LAST_GAIN, Evidence, Starts, maximise_evidence
+from preflearn.inference.contract import Warm
+from preflearn.inference.evidence import LAST_GAIN, Evidence, Starts, maximise_evidence, search_by_gradients
 from preflearn.inference.independent import DENSE
 from preflearn.inference.problem import Problem
-from preflearn.inference.search import Optimum, maximise, quasi_newton
+from preflearn.inference.search import Optimum, inverse_curvature, maximise, quasi_newton
 from preflearn.items import as_items
 from preflearn.kernels.functions import Functions, Landmarks
 from preflearn.kernels.rules import is_precomputed
@@ -53,6 +54,8 @@ LITTLE_SHARE = 0.01  # to start from beside reliabilities: tastes could take the
 SHARE = (1e-4, 1e3)  # bounds of the variance of a judge's own preferences, in units of the population's
 MOST_TOGETHER = 6_000  # latents of judges with features, whose covariance is held
 FEW_LANDMARKS, LANDMARKS_FROM = 128, 500  # landmarks of a rough search, and items from which they save time
+# Items from which a search by sums of many functions begins with sums of few, and how many these are.
+MANY_IN_WEIGHTS, FEWEST_FUNCTIONS = 3_000, 64
 SIDE_VARIANCE = 4.0  # of the side's advantage, in squared units of the noise: two deviations of it are likely
 
 
@@ -138,17 +141,18 @@ class Choice:
     def roughly(self, data: Statements) -> Choice | None:
         """Return the choice with sums of a few functions in the place of many utilities; None where none suit it."""
         part = self.utility
+        if self.kind == "weights":
+            assert self.weighted is not None
+            assert part is not None
+            many = part.n_items >= MANY_IN_WEIGHTS and self.weighted.size >= 4 * FEWEST_FUNCTIONS
+            return replace(self, weighted=self.weighted.few(FEWEST_FUNCTIONS)) if many else None
         if self.kind != "items" or self.circles is not None or not self.kernels.keys() <= {"side", "covariates"}:
             return None
         if part is None or part.own is not None or part.kernel is None or is_precomputed(part.kernel):
             return None
         if part.n_items < LANDMARKS_FROM:
             return None
-        # evenly along one direction, which is the same however the items are ordered
-        means = as_items(part.X).means()
-        place = np.asarray(means @ np.random.default_rng(0).standard_normal(means.shape[1])).ravel()
-        picked = np.argsort(place)[np.linspace(0, part.n_items - 1, FEW_LANDMARKS).astype(np.intp)]
-        return replace(self, kind="weights", weighted=Landmarks(part.X[np.sort(picked)]))
+        return replace(self, kind="weights", weighted=Landmarks(part.X).few(FEW_LANDMARKS))
 
     def with_rest(self, data: Statements, lost: float) -> Problem:
         """Return the problem with functions that suit these parameters, and an effect of each pair for the rest."""
@@ -178,7 +182,7 @@ def choose(model: OfStatements, X: Comparisons, data: Statements, known: Choice 
         rest["scale"] = rest.get("scale") if known.scale is None else known.scale
     if model.approximation is not None:
         if known is None or known.weighted is None:
-            rest["weighted"] = _functions(model, utility)
+            rest["weighted"] = _functions(model, utility, data)
         else:
             rest["weighted"] = known.weighted
         return Choice("weights", utility, circles, **rest)
@@ -186,25 +190,39 @@ def choose(model: OfStatements, X: Comparisons, data: Statements, known: Choice 
     return Choice(kind, utility, circles, basis, **rest)
 
 
-def _functions(model: OfStatements, utility: ItemKernel | None) -> Functions:
-    """Return the functions that utilities are sums of; raise where a model has more than utilities of features."""
-    beside = {"cyclic_kernel": model.cyclic_kernel, "judge_kernel": model.judge_kernel}
-    beside |= {"own_effect": model.own_effect, "cluster": model.cluster, "judge_reliability": model.judge_reliability}
-    if model.side == "judge":
-        beside["side"] = "judge"
-    given = [name for name, value in beside.items() if value]
-    if given:
-        raise DataError(code="approximation-beside", owner="PreferenceGP").says(
-            f"with approximation utilities are all that is learned of the items, and {first_few(given)} is given, too",
-            f"Leave {given[0]} out, or the approximation",
+def _functions(model: OfStatements, utility: ItemKernel | None, data: Statements) -> Functions:
+    """Return the functions that utilities are sums of; raise where what stands beside them takes a kernel matrix."""
+    if model.cyclic_kernel is not None:
+        raise DataError(code="approximation-beside-circles", owner="PreferenceGP").says(
+            "with approximation utilities are all that is learned of the items, and cyclic_kernel is given, too",
+            "Leave cyclic_kernel out, or the approximation",
         )
     if utility is None or utility.kernel is None or is_precomputed(utility.kernel):
         raise DataError(code="approximation-without-features", owner="PreferenceGP").says(
             "approximation stands in for a kernel between features, and the items have none",
             "Give Comparisons the features, items=..., or leave approximation=None",
         )
+    together = _held_together(model)
+    if together and utility.n_items > DENSE:
+        raise DataError(code="approximation-beside", owner="PreferenceGP").says(
+            f"{first_few(together)} beside an approximation hold a matrix of {utility.n_items:,} x {utility.n_items:,} "
+            f"numbers (at most {DENSE:,} items)",
+            f"Leave {together[0]} out",
+        )
     found: Functions = model.approximation.functions(utility.kernel, utility.X)
     return found
+
+
+def _held_together(model: OfStatements) -> list[str]:
+    """Return parameters that together make latents which are learned with a covariance in full, or none."""
+    of_judges = {"judge_kernel": model.judge_kernel, "judge_reliability": model.judge_reliability}
+    judges = [name for name, value in of_judges.items() if value] + ["side"] * (model.side == "judge")
+    if model.judge_kernel is not None and judge_parts(model.judge_kernel)[1] is not None:
+        return ["judge_kernel"]
+    families = [*judges[:1], *(["cluster"] if model.cluster else [])]
+    if model.own_effect and families:
+        return ["own_effect", *families]
+    return families if len(families) > 1 else []
 
 
 def _kind(
@@ -363,7 +381,19 @@ def search_from_rough_optima(
     """Search from the first start, and from where rough searches from the others end; see `maximise_evidence`.
 
     A rough search takes sums of a few functions for the utilities, which costs a small part. Several may end alike.
+    Where utilities are sums of more functions, all starts are searched from so, and from the highest end a few steps
+    lead on, with the curvature that was found there.
     """
+    if choice.kind == "weights" and evidence.reliability is None and len(evidence.parameters):
+        rough = choice.roughly(data)
+        if rough is None:
+            return maximise_evidence(evidence, first)
+        like, ends = maximise_evidence(evidence.over(rough.problem(data), evidence.likelihood), first)
+        with few_threads(like.order):
+            inverse = inverse_curvature(like.slope, ends[0].theta, first.bounds)
+        evidence.warm = None if like.warm is None else Warm(like.warm.g)
+        start = Starts([ends[0].theta], first.bounds)
+        return search_by_gradients(evidence, start, inverse=inverse, gain=GAIN)
     rough = choice.roughly(data) if len(first.points) > 1 else None
     if rough is not None:
         like = evidence.over(rough.problem(data), evidence.likelihood)

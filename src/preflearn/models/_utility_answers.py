@@ -614,8 +614,8 @@ def _moments(s: Solution, rows: Rows, total: int) -> tuple[FloatArray, FloatArra
     """Return means and variances of rows; of pairs a part at a time, as each has covariances with many latents."""
     if not len(rows):
         return np.zeros(0), np.zeros(0)
-    step = max(1, BLOCK // max(1, s.problem.order))
-    if s.problem.direct or rows.against != "item" or s.problem.width(rows) <= step:
+    step = max(1, BLOCK // max(1, s.problem.held))
+    if rows.against != "item" or s.problem.width(rows) <= step:
         return s.posterior.moments(s.problem.query(rows, total=total))
     parts = [
         s.posterior.moments(s.problem.query(rows.few(slice(start, start + step)), total=total))

@@ -122,7 +122,8 @@ class PreferenceGP(PreferenceModel):
     approximation : Nystroem, RandomFourier or None, default=None
         Functions whose sums utilities are, for more items than a kernel matrix can be held of: time and memory are
         proportional to the number of items, and ``info_`` says which share of the kernel's variance is lost. What
-        stands beside utilities can be a side and covariates.
+        stands beside utilities can be all but a ``cyclic_kernel``; beyond 3,000 items only one of own effects, terms of
+        judges, and clusters.
     n_restarts : int, default=2
         Random starts of the search, beside the kernel's own values; every optimum is kept in ``optima_``. One that
         leads to an optimum of an earlier start ends there.
@@ -387,7 +388,7 @@ class PreferenceGP(PreferenceModel):
             part, place = s.problem.layout.of_groups(
                 len(s.problem.terms) - 1, s.problem.parts["reliability"].about(), n
             )
-            shared = np.zeros((n, s.problem.layout.n_shared))
+            shared = np.zeros((n, s.problem.layout.places[1]))
             if place is not None:
                 shared[:, place] = part.toarray()
             error = s.problem.parts["reliability"]

@@ -186,6 +186,7 @@ class Seen(NamedTuple):
     family: str = ""  # groups of the same family are the same groups
     alike: bool = False  # whether the shared latents are independent with one variance: K is a `Multiple`
     functions: int = 0  # how many functions the shared latents are sums of: K is a `Products`; 0: K is held
+    effects: bool = False  # whether each of these latents is also an effect of its own
 
 
 class Multiple(NamedTuple):
@@ -196,17 +197,25 @@ class Multiple(NamedTuple):
 
 
 class Products(NamedTuple):
-    """K = FF' for functions F (n, r); nothing is n x n. `Given.pull` then takes the derivatives by F."""
+    """K = FF' + own I for functions F (n, r); nothing is n x n. `Given.pull` then takes `Slopes`."""
 
     F: FloatArray
+    own: float = 0.0
+
+
+class Slopes(NamedTuple):
+    """Derivatives by the functions of `Products`, and by the variance of the effects beside them."""
+
+    F: FloatArray
+    own: float = 0.0
 
 
 class Given(NamedTuple):
     """The prior of a term's latents.
 
     ``block`` gives the covariances (sets, k, k) between kinds (sets, k) of a group's latents. ``pull`` takes the
-    derivatives of the evidence by K (its trace, if K is a `Multiple`) and by the blocks of groups, with their kinds, to
-    theta.
+    derivatives of the evidence by K (its trace, if K is a `Multiple`; `Slopes`, if it is `Products`) and by the blocks
+    of groups, with their kinds, to theta.
     """
 
     K: FloatArray | Multiple | Products | None
@@ -217,8 +226,9 @@ class Given(NamedTuple):
         """Return the same with K as an array."""
         pull = self.pull
         if isinstance(self.K, Products):
-            F = self.K.F
-            return Given(F @ F.T, self.block, lambda M, own: pull((M + M.T) @ F, own))
+            F, K = self.K.F, self.K.F @ self.K.F.T
+            K.flat[:: len(K) + 1] += self.K.own
+            return Given(K, self.block, lambda M, own: pull(Slopes((M + M.T) @ F, float(np.trace(M))), own))
         if not isinstance(self.K, Multiple):
             return self
         return Given(self.K.variance * np.eye(self.K.size), self.block, lambda M, own: pull(float(np.trace(M)), own))
@@ -233,10 +243,7 @@ class Own(NamedTuple):
 
 
 class Combined(NamedTuple):
-    """Covariances of asked rows with shared latents: ``rows`` (p, n), or ``operator`` (p, items) times them.
-
-    Of latents that are sums of functions it is what rows see of the functions' weights, (p, r).
-    """
+    """Covariances of asked rows with shared latents: ``rows`` (p, n), or ``operator`` (p, items) times them."""
 
     rows: FloatArray
     operator: Any = None  # sparse
@@ -280,10 +287,25 @@ class Direct(NamedTuple):
         return Combined(few, self.rows[:, used])
 
 
+class OfFunctions(NamedTuple):
+    """What asked rows see of the weights of functions, and of effects beside them if there are any."""
+
+    weights: Combined  # (p, r)
+    F: Callable[[], FloatArray]  # the functions at the items of training
+    effects: Direct | None = None
+
+    def covariances(self) -> Combined:
+        """Return the covariances with the latents of training, which are the sums of functions and effects."""
+        rows = np.asarray(self.weights.whole @ self.F().T)
+        return Combined(rows if self.effects is None else rows + self.effects.covariances().whole)
+
+
 class Asked(NamedTuple):
     """Rows to predict, seen by a term: their covariances with its latents, and the prior variance of its part."""
 
-    shared: Combined | Direct | None  # `Direct` where the prior is a `Multiple`
+    shared: (
+        Combined | Direct | OfFunctions | None
+    )  # `Direct` where the prior is a `Multiple`, `OfFunctions` of `Products`
     own: Own | None
     variance: FloatArray  # (p,)
 

@@ -50,7 +50,6 @@ class Side(Columns):
         given = super().prior()
         if self.of_judges is None:
             return given
-        given = given.in_full()
         w, more = float(self.of_judges.constant_value), self.of_judges.theta.shape[0]
 
         def pull(M: FloatArray, own: Any) -> FloatArray:

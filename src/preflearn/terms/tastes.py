@@ -28,8 +28,10 @@ from preflearn.terms import (
     Items,
     Own,
     Parameters,
+    Products,
     Rows,
     Seen,
+    Slopes,
     Term,
     Who,
     constant_parameters,
@@ -94,13 +96,16 @@ class Tastes(OfJudges):
 
     def seen(self, rows: Rows) -> Seen:
         """Return the same of the judge's own latents as of the population's."""
-        shared = self.base.seen(rows).shared
+        seen = self.base.seen(rows)
         assert rows.who is not None
-        return Seen(shared, shared, rows.who.number, "judge")
+        return seen._replace(own=seen.shared, group=rows.who.number, family="judge", alike=False)
 
     def prior(self) -> Given:
         """Return K, and ρ K within each judge."""
-        given, rho, free = self.base.prior().in_full(), self.rho, self.share.theta.shape[0]
+        given, rho, free = self.base.prior(), self.rho, self.share.theta.shape[0]
+        if isinstance(given.K, Products):
+            return self._of_functions(given, given.K)
+        given = given.in_full()
         K: Any = given.K
 
         def block(sets: IntArray) -> FloatArray:
@@ -111,6 +116,26 @@ class Tastes(OfJudges):
             return np.concatenate([given.pull(M + of_judges, []), np.full(free, float(np.sum(of_judges * K)))])
 
         return Given(K, block, pull)
+
+    def _of_functions(self, given: Given, K: Products) -> Given:
+        """Return the same for sums of functions, without K."""
+        F, rho, free = K.F, self.rho, self.share.theta.shape[0]
+
+        def block(sets: IntArray) -> FloatArray:
+            return np.asarray(F[sets] @ np.swapaxes(F[sets], 1, 2) + K.own * np.eye(sets.shape[1]))
+
+        def pull(of: Slopes, own: list[tuple[IntArray, FloatArray]]) -> FloatArray:
+            by_F, by_own, by_share = np.zeros_like(F), 0.0, 0.0
+            for what, S in own:
+                for kinds, one in zip(what, S, strict=True):
+                    by_F[kinds] += (one + one.T) @ F[kinds]
+                by_own += float(np.einsum("gkk->", S))
+            # <S, K> = ½ <dK-slopes by F, F> + own tr S
+            by_share = 0.5 * float(np.vdot(by_F, F)) + K.own * by_own
+            total = Slopes(of.F + rho * by_F, of.own + rho * by_own)
+            return np.concatenate([given.pull(total, []), np.full(free, rho * by_share)])
+
+        return Given(K, lambda sets: rho * block(sets), pull)
 
     def ask(self, rows: Rows) -> Asked:
         """Return covariances with the population's latents and with those of the judges who are asked."""
