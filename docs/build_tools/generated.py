@@ -109,6 +109,10 @@ def write_all(source: Path) -> None:
     """Write all pages that follow from the code."""
     from build_tools.layouts import layout_pages
 
+    kept = {path.stem for path in (source.parent / "examples" / "gallery").glob("*.py")}
+    for page in source.glob("gallery/plot_*.rst"):  # of examples that are no more
+        if page.stem not in kept:
+            page.unlink()
     write(source / "reference" / "python", python_pages())
     write(source / "reference" / "commands", command_pages())
     write(source / "files" / "layouts", layout_pages())

@@ -4,6 +4,7 @@ Both run in the folder ``examples/``, and show what was printed below what was t
 share their names; an error fails the build. Options of both:
 
     :hide-output:   show the code alone
+    :from: rank     show what was printed from the first line on that starts so
     :lines: 12      show that many lines of what was printed, then a mark that there are more
 
 ``{run}`` also has ``:picture: alternative text``, which shows the figure that the block drew, and ``:hide-code:``.
@@ -58,9 +59,9 @@ def run_python(code: str, names: dict[str, Any], source: str) -> str:
     with contextlib.redirect_stdout(printed), workshop(EXAMPLES):
         if last is not None:
             tree.body.pop()
-        exec(compile(tree, source, "exec"), names)  # noqa: S102 - pages are our own
+        exec(compile(tree, source, "exec", dont_inherit=True), names)  # noqa: S102 - pages are our own
         if last is not None:
-            value = eval(compile(ast.Expression(last.value), source, "eval"), names)
+            value = eval(compile(ast.Expression(last.value), source, "eval", dont_inherit=True), names)
             if value is not None:
                 print(repr(value))
     return printed.getvalue()
@@ -91,9 +92,9 @@ class _Live(SphinxDirective):
     option_spec = {  # noqa: RUF012 - as docutils has it
         "hide-output": directives.flag,
         "hide-code": directives.flag,
+        "from": directives.unchanged_required,
         "lines": directives.nonnegative_int,
         "picture": directives.unchanged_required,
-        "files": directives.unchanged_required,
         "fails": directives.flag,
     }
 
@@ -105,9 +106,14 @@ class _Live(SphinxDirective):
         return [block]
 
     def _cut(self, text: str) -> str:
-        limit = self.options.get("lines")
         lines = text.rstrip().split("\n")
-        return text if limit is None or len(lines) <= limit else "\n".join([*lines[:limit], "..."])
+        start, limit = self.options.get("from"), self.options.get("lines")
+        if start is not None:
+            place = next((k for k, line in enumerate(lines) if line.startswith(start)), None)
+            if place is None:
+                raise self.error(f"no line of the output starts with {start!r}")
+            lines = ["...", *lines[place:]]
+        return "\n".join(lines if limit is None or len(lines) <= limit else [*lines[:limit], "..."])
 
 
 class Run(_Live):
@@ -115,7 +121,7 @@ class Run(_Live):
 
     def run(self) -> list[nodes.Node]:
         code = "\n".join(self.content)
-        names = self.env.temp_data.setdefault("live_names", {"__name__": "page"})
+        names = self.env.temp_data.setdefault("live_names", {"__name__": "__main__"})
         if "picture" in self.options:
             import matplotlib
 
