@@ -47,6 +47,7 @@ html_math_renderer = "mathml"
 # The reference
 autosummary_generate = True
 autodoc_typehints = "none"
+toc_object_entries_show_parents = "hide"
 autodoc_member_order = "groupwise"
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
@@ -77,6 +78,7 @@ sphinx_gallery_conf = {
 # The look
 html_theme = "pydata_sphinx_theme"
 html_title = "preflearn"
+html_context = {"default_mode": "auto"}
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_copy_source = True
@@ -84,7 +86,7 @@ html_show_sourcelink = False
 html_show_search_summary = False  # it would be fetched, which browsers forbid for files
 html_theme_options = {
     "navbar_align": "left",
-    "header_links_before_dropdown": 6,
+    "header_links_before_dropdown": 5,
     "navbar_persistent": ["search-button"],
     "show_toc_level": 2,
     "show_prev_next": True,
@@ -95,6 +97,6 @@ html_theme_options = {
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
-html_sidebars = {"index": []}
+html_sidebars = {page: [] for page in ("index", "start", "which-model", "answer", "statistics", "data")}
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True

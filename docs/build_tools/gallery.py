@@ -6,6 +6,8 @@ from typing import Any
 
 SUBSECTIONS: list[str] = []
 
+COLOURS = ["#0b5e9e", "#b04a00", "#565b63", "#5aa0d6", "#e39a5b"]  # of preflearn.plots; they differ in lightness, too
+
 STYLE = {
     "figure.dpi": 100,
     "savefig.dpi": 100,
@@ -24,4 +26,4 @@ def reset(settings: Any, name: str) -> None:
 
     mpl.rcdefaults()
     mpl.use("agg")
-    mpl.rcParams.update(STYLE)
+    mpl.rcParams.update({**STYLE, "axes.prop_cycle": mpl.cycler(color=COLOURS)})

@@ -9,8 +9,10 @@ from latex2mathml.converter import convert
 
 def mathml(latex: str, display: str) -> str:
     """Return a formula as MathML; ValueError for a command that the converter does not know."""
+    if display == "block" and ("\\\\" in latex or "&" in latex) and "\\begin" not in latex:
+        latex = f"\\begin{{align*}}{latex}\\end{{align*}}"
     found = convert(latex, display=display)
-    if "\\" in found:
+    if "\\" in found or "<mi>&</mi>" in found:
         raise ValueError(f"this formula has a command that cannot be shown: {latex}")
     return str(found).replace("<math ", f'<math alttext="{_attribute(latex)}" ', 1)
 

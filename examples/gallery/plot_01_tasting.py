@@ -8,14 +8,11 @@ The table of tastings says who tasted which two teas and which one was better; a
 and the price of each tea. One call reads both, chooses a model by evidence, and ranks.
 """
 
-from pathlib import Path
-
 import matplotlib.pyplot as plt
 
 import preflearn
 
-here = Path("..") if Path("../tastings.csv").exists() else Path("examples")
-result = preflearn.rank(here / "tastings.csv", here / "teas.csv")
+result = preflearn.rank("../tastings.csv", "../teas.csv")
 print(result.ladder.why)
 
 # %%
