@@ -10,28 +10,10 @@ import os
 from pathlib import Path
 from typing import Any
 
-# Rooms that people import from, with what they are for. `inference`, `terms`, `operators` and `linalg` are inside.
-ROOMS = {
-    "preflearn": "Data, models, files, and ranking in one call",
-    "preflearn.io": "Files and frames to data",
-    "preflearn.data": "Data, and converters to them",
-    "preflearn.analysis": "What a ranking rests on",
-    "preflearn.models": "What models answer with",
-    "preflearn.structure": "Whether preferences can be ranked, and which judges to trust",
-    "preflearn.active": "What to compare next",
-    "preflearn.metrics": "How good a ranking is",
-    "preflearn.selection": "Splits, and answers about what was not seen",
-    "preflearn.plots": "Pictures",
-    "preflearn.report": "The report",
-    "preflearn.baselines": "Methods to compare with",
-    "preflearn.likelihoods": "How outcomes depend on utilities",
-    "preflearn.kernels": "Kernels, and features in their place",
-    "preflearn.datasets": "Data with a known truth",
-    "preflearn.scale": "Tables beyond memory",
-    "preflearn.reproduce": "Tables and figures of papers again",
-    "preflearn.files": "Model files",
-    "preflearn.exceptions": "Errors and warnings",
-}
+import preflearn
+
+# Rooms that people import from; the first one that has a name describes it.
+ROOMS = ("preflearn", *(f"preflearn.{room}" for room in preflearn._ROOMS))
 MARK = "<!-- Written when the site is built, by docs/build_tools/generated.py. -->\n\n"
 
 
@@ -54,13 +36,13 @@ def python_pages() -> dict[str, str]:
     """Return the pages of the rooms, by file name."""
     names = public_names()
     pages = {}
-    for room, purpose in ROOMS.items():
+    for room in ROOMS:
         own = sorted((full for full, of in names.items() if of == room), key=str.casefold)
         short = room.removeprefix("preflearn.")
-        lines = [f"{short}: {purpose[0].lower()}{purpose[1:]}" if short != room else f"preflearn: {purpose.lower()}"]
-        lines += ["=" * len(lines[0]), "", ".. rst-class:: room", "", f"``import {room}``", ""]
-        kinds = (("Classes", inspect.isclass), ("Functions", inspect.isroutine))
         module = importlib.import_module(room)
+        purpose = str(inspect.getdoc(module)).partition("\n\n")[0].replace("\n", " ")
+        lines = [short, "=" * len(short), "", purpose, ""]
+        kinds = (("Classes", inspect.isclass), ("Functions", inspect.isroutine))
         for title, test in kinds:
             rows = [full for full in own if test(getattr(module, full.rpartition(".")[2]))]
             if rows:
