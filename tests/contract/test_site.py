@@ -68,11 +68,11 @@ def test_every_public_name_has_a_room(tool):
         assert full in pages[f"{room.removeprefix('preflearn.')}.rst"]
 
 
-def test_every_public_name_has_a_docstring_with_parameters_or_an_example(tool):
+def test_every_public_name_has_a_docstring_with_an_example(tool):
     missing = []
     for full in tool("build_tools.generated").public_names():
         room, _, name = full.rpartition(".")
-        if not (getattr(importlib.import_module(room), name).__doc__ or "").strip():
+        if ">>>" not in (getattr(importlib.import_module(room), name).__doc__ or ""):
             missing.append(full)
     assert missing == []
 
