@@ -39,7 +39,7 @@ exclude_patterns = ["_build", "build_tools", "results", "**/*.template", "galler
 templates_path = ["build_tools/templates"]
 default_role = "py:obj"
 nitpicky = False
-suppress_warnings = ["config.cache", "toc.empty_glob"]
+suppress_warnings = ["config.cache"]
 
 # Markdown
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "attrs_inline"]
