@@ -68,5 +68,4 @@ ax.legend()
 ax.set_title("Choosing the comparisons saves many of them")
 
 print("chosen:", chosen.round(2), "random:", at_random.round(2))
-assert chosen[batches // 2 - 1] > at_random[batches // 2 - 1]
-assert chosen[-1] > at_random[-1]
+assert chosen[batches // 2 - 1] > at_random[-1]

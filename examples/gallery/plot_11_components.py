@@ -37,6 +37,7 @@ ax = plt.subplots(figsize=(6.4, 4))[1]
 for (noise, path), style in zip(paths.items(), ("-", "--", "-."), strict=True):
     ax.plot(range(1, len(path) + 1), path, style, label=f"noise {noise}: {chosen[noise]} chosen")
 ax.set_yscale("log")
+ax.set_ylim(1e-4, 1)
 ax.set_xlabel("number of components")
 ax.set_ylabel("cross-validated error")
 ax.legend()

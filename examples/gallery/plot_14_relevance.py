@@ -32,12 +32,10 @@ model = PreferenceGP("ard", n_restarts=0).fit(Comparisons(phones, first, second,
 
 figure, (left, right) = plt.subplots(2, 1, figsize=(6.4, 6.4))
 plot_relevances(model, ax=left)
-left.set_title("Three of six features matter")
+left.set_title("Screen, battery and weight come first")
 plot_utility(model, "screen", ax=right)
-right.set_title("Screens: larger is better up to a point")
+right.set_title("Screens: larger is better up to a point", pad=24)
 
 relevance = model.relevances_
 print({name: round(float(value), 3) for name, value in relevance.items()})
-ignored = max(relevance[name] for name in ("colour", "year", "serial"))
-assert relevance["screen"] > ignored
-assert relevance["battery"] > ignored
+assert set(sorted(relevance, key=relevance.get)[3:]) == {"screen", "battery", "weight"}
