@@ -81,15 +81,44 @@ class _WithMessage(Exception):  # noqa: N818 - of errors and warnings
 
 
 class DataError(_WithMessage, ValueError):
-    """The data cannot be used as given."""
+    """The data cannot be used as given.
+
+    Examples
+    --------
+    >>> import preflearn
+    >>> from preflearn.exceptions import DataError
+    >>> try:
+    ...     preflearn.Comparisons(None, ["ann"], ["ann"])
+    ... except DataError as error:
+    ...     print(error.message.code)
+    self-comparison
+    """
 
 
 class FileFormatError(DataError):
-    """A file cannot be read; the message names the file and the line."""
+    """A file cannot be read; the message names the file and the line.
+
+    Examples
+    --------
+    >>> import preflearn
+    >>> from preflearn.exceptions import FileFormatError
+    >>> try:
+    ...     preflearn.load("nowhere.preflearn")
+    ... except FileFormatError as error:
+    ...     print(str(error)[:41])
+    nowhere.preflearn: there is no such file.
+    """
 
 
 class PreflearnWarning(_WithMessage, UserWarning):
-    """Base class of preflearn's warnings; made as a `DataError` is."""
+    """Base class of preflearn's warnings; made as a `DataError` is.
+
+    Examples
+    --------
+    >>> from preflearn.exceptions import DataWarning, PreflearnWarning
+    >>> issubclass(DataWarning, PreflearnWarning)
+    True
+    """
 
     def warn(self, what: Text, *cures: Text) -> None:
         """Warn at the line outside this package that led here, however many functions lie between."""
@@ -106,15 +135,40 @@ class PreflearnWarning(_WithMessage, UserWarning):
 
 
 class DataWarning(PreflearnWarning):
-    """The data can be used, but probably not as intended."""
+    """The data can be used, but probably not as intended.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import preflearn
+    >>> with warnings.catch_warnings(record=True) as given:
+    ...     warnings.simplefilter("always")
+    ...     _ = preflearn.Comparisons(None, ["ann", "bob"], ["bob", "cy"], [0, 1])
+    >>> given[0].category.__name__
+    'DataWarning'
+    """
 
 
 class GroupsLostWarning(PreflearnWarning):
-    """Query groups given to ``fit`` did not reach ``score``."""
+    """Query groups given to ``fit`` did not reach ``score``.
+
+    Examples
+    --------
+    >>> from preflearn.exceptions import GroupsLostWarning
+    >>> issubclass(GroupsLostWarning, UserWarning)
+    True
+    """
 
 
 class NumericalWarning(PreflearnWarning):
-    """A computation needed help; the message says how much."""
+    """A computation needed help; the message says how much.
+
+    Examples
+    --------
+    >>> from preflearn.exceptions import NumericalWarning, PreflearnWarning
+    >>> issubclass(NumericalWarning, PreflearnWarning)
+    True
+    """
 
 
 @contextmanager
@@ -122,6 +176,13 @@ def quiet(*categories: type[Warning], message: str = "") -> Iterator[None]:
     """Hide warnings that the caller gives in its own words; by default about data and convergence.
 
     This is the one place where the library silences warnings. ``message`` is how those of others start.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from preflearn.exceptions import quiet
+    >>> with quiet(UserWarning):
+    ...     warnings.warn("nobody sees this", stacklevel=1)
     """
     if not categories:
         from sklearn.exceptions import ConvergenceWarning
@@ -134,14 +195,28 @@ def quiet(*categories: type[Warning], message: str = "") -> Iterator[None]:
 
 
 def first_few(values: Iterable[object], limit: int = 3) -> str:
-    """Return the first offenders of a message, such as ``4, 17, 230, ...``."""
+    """Return the first offenders of a message, such as ``4, 17, 230, ...``.
+
+    Examples
+    --------
+    >>> from preflearn.exceptions import first_few
+    >>> first_few([4, 17, 230, 231])
+    '4, 17, 230, ...'
+    """
     listed = list(values)
     text = ", ".join(f'"{v}"' if isinstance(v, str) else str(v) for v in listed[:limit])
     return text + (", ..." if len(listed) > limit else "")
 
 
 def nearest_names(name: str, known: Iterable[str], limit: int = 2) -> str:
-    """Return a hint such as ``nearest names: "C07", "C17"``, or an empty string."""
+    """Return a hint such as ``nearest names: "C07", "C17"``, or an empty string.
+
+    Examples
+    --------
+    >>> from preflearn.exceptions import nearest_names
+    >>> nearest_names("C77", ["C07", "C17", "B1"])
+    'nearest names: "C17", "C07"'
+    """
     import difflib
 
     close = difflib.get_close_matches(name, [str(k) for k in known], n=limit, cutoff=0.5)

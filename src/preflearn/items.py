@@ -130,17 +130,40 @@ class ItemSet:
 
 
 def as_items(X: Any) -> ItemSet:
-    """Return items as an `ItemSet`: themselves, or that of an array, a sparse matrix or other rows."""
+    """Return items as an `ItemSet`: themselves, or that of an array, a sparse matrix or other rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preflearn.items import as_items
+    >>> as_items(np.eye(2)).means().shape
+    (2, 2)
+    """
     return X if isinstance(X, ItemSet) else ItemSet(X)
 
 
 def is_sparse(X: Any) -> bool:
-    """Say whether X is a scipy sparse matrix or array."""
+    """Say whether X is a scipy sparse matrix or array.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preflearn.items import is_sparse
+    >>> is_sparse(np.eye(2))
+    False
+    """
     return bool(sparse.issparse(X))
 
 
 def as_rows(X: Any, name: str = "X") -> Any:
-    """Return features as a float64 array, or as a CSR matrix in canonical form if they are sparse."""
+    """Return features as a float64 array, or as a CSR matrix in canonical form if they are sparse.
+
+    Examples
+    --------
+    >>> from preflearn.items import as_rows
+    >>> as_rows([[1, 2], [3, 4]]).dtype
+    dtype('float64')
+    """
     if is_sparse(X):
         rows: Any = X.tocsr()
         if rows.dtype != np.float64:

@@ -39,6 +39,12 @@ class Setting(_Joined):
         Which setting; by default its name as an argument in Python.
     value : object, default=None
         What to set it to. A mapping, such as columns by role, is written ``a=x,b=y``.
+
+    Examples
+    --------
+    >>> from preflearn.exceptions import Setting
+    >>> Setting("missing", "drop").role
+    'missing'
     """
 
     role: str
@@ -47,7 +53,14 @@ class Setting(_Joined):
 
 @dataclass(frozen=True)
 class Phrase(_Joined):
-    """Text with settings in it."""
+    """Text with settings in it.
+
+    Examples
+    --------
+    >>> from preflearn.exceptions import Phrase, Setting
+    >>> print(Phrase(("Set ", Setting("missing", "drop"))))
+    Phrase(parts=('Set ', Setting(role='missing', value='drop')))
+    """
 
     parts: tuple[str | Setting, ...]
 
@@ -56,7 +69,15 @@ Text = str | Setting | Phrase
 
 
 class Note(str):
-    """A sentence about what was read or done, with the kind of it for programs."""
+    """A sentence about what was read or done, with the kind of it for programs.
+
+    Examples
+    --------
+    >>> from preflearn.exceptions import Note
+    >>> note = Note("2 rows were left out.", "rows-left-out")
+    >>> print(note, note.code)
+    2 rows were left out. rows-left-out
+    """
 
     code: str
 
@@ -68,7 +89,14 @@ class Note(str):
 
 
 class FileNote(str):
-    """A sentence about a file, ``source: text``, of which readers who should not see folders are shown the name."""
+    """A sentence about a file, ``source: text``, of which readers who should not see folders are shown the name.
+
+    Examples
+    --------
+    >>> from preflearn.exceptions import FileNote
+    >>> FileNote("games.csv", "3 rows.")
+    'games.csv: 3 rows.'
+    """
 
     source: str
     text: str
@@ -95,6 +123,12 @@ class Place:
         The line, or whatever ``unit`` counts.
     unit : str, default="line"
         "line", "row" or "entry".
+
+    Examples
+    --------
+    >>> from preflearn.exceptions import Place
+    >>> Place("games.csv", 12).line
+    12
     """
 
     source: str

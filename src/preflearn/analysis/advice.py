@@ -54,6 +54,13 @@ class Advice:
         Names of the items or judges it is about, if it is about some.
     cure : str, Setting or Phrase
         What else to do, where that needs a setting.
+
+    Examples
+    --------
+    >>> import preflearn
+    >>> result = preflearn.rank([("ann", "bob"), ("ann", "cy"), ("bob", "cy")])
+    >>> result.warnings[0].kind
+    'noise'
     """
 
     kind: str

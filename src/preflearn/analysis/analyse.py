@@ -42,6 +42,14 @@ class Analysis:
         What should be known about the way from the data to the model.
     limits : Limits
         How far it went.
+
+    Examples
+    --------
+    >>> from preflearn import Comparisons
+    >>> from preflearn.analysis import analyse
+    >>> found = analyse(Comparisons(None, ["ann", "bob"], ["bob", "cy"]))
+    >>> found.ladder.terms.name
+    'bradley-terry'
     """
 
     data: Comparisons
@@ -112,6 +120,14 @@ def analyse(
     -------
     Analysis
         The models, the verdict, and what was not tried.
+
+    Examples
+    --------
+    >>> from preflearn import Comparisons
+    >>> from preflearn.analysis import analyse
+    >>> found = analyse(Comparisons(None, ["ann", "ann", "bob"], ["bob", "cy", "cy"]))
+    >>> found.model.rank().names
+    array(['ann', 'bob', 'cy'], dtype=object)
     """
     tell = progress or (lambda what, share: None)
     start = prepare(data, again=again)
@@ -245,6 +261,13 @@ class Check:
         The answer in a few words.
     cure : str, Setting or Phrase
         How to get an answer, where there is none.
+
+    Examples
+    --------
+    >>> import preflearn
+    >>> result = preflearn.rank([("ann", "bob"), ("ann", "cy"), ("bob", "cy")])
+    >>> [check.term for check in result.checks]
+    ['circles']
     """
 
     term: str

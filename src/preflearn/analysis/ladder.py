@@ -54,6 +54,14 @@ class Step:
         Log evidence of the comparisons.
     price : float
         Nats that its learned parameters must be worth, 1.5 each.
+
+    Examples
+    --------
+    >>> import preflearn
+    >>> result = preflearn.rank([("ann", "bob"), ("ann", "cy"), ("bob", "cy")])
+    >>> step = result.ladder.steps[0]
+    >>> step.terms.name, round(step.log_evidence, 2)
+    ('bradley-terry', -1.94)
     """
 
     terms: Terms
@@ -104,6 +112,13 @@ class Ladder:
         Whether the model was asked for, which leaves no choice.
     limits : Limits
         How far it went.
+
+    Examples
+    --------
+    >>> import preflearn
+    >>> result = preflearn.rank([("ann", "bob"), ("ann", "cy"), ("bob", "cy")])
+    >>> len(result.ladder.steps), result.ladder.terms.name
+    (1, 'bradley-terry')
     """
 
     steps: tuple[Step, ...]

@@ -94,6 +94,15 @@ class Limits:
         from rows that are drawn at random, and Laplace's method takes the place of the second.
     off_calibration : float
         p-value below which probabilities of held-out comparisons are called off.
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> import preflearn
+    >>> from preflearn.analysis import Limits
+    >>> few = replace(Limits(), pairs_examined=100)
+    >>> preflearn.rank([("ann", "bob"), ("bob", "cy")], limits=few).ranking.names
+    array(['ann', 'bob', 'cy'], dtype=object)
     """
 
     items_on_features: int = 1_500

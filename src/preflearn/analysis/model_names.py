@@ -43,6 +43,12 @@ class Terms:
     """The utility of a model (a key of ``UTILITIES``) and its further terms (keys of ``BESIDE``).
 
     "gpgp" stands for no utility: circles are then all there is of items, and the name does not say them again.
+
+    Examples
+    --------
+    >>> from preflearn.analysis import Terms
+    >>> Terms("bradley-terry", ("side",)).name
+    'bradley-terry+side'
     """
 
     utility: str

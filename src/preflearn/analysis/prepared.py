@@ -17,7 +17,15 @@ from preflearn.table_format import short_number
 
 @dataclass(frozen=True)
 class Record:
-    """How often each item of a table won, lost and tied, weights counted; (n_items,) each."""
+    """How often each item of a table won, lost and tied, weights counted; (n_items,) each.
+
+    Examples
+    --------
+    >>> import preflearn
+    >>> result = preflearn.rank([("ann", "bob"), ("ann", "cy"), ("bob", "cy")])
+    >>> result.record.wins.tolist(), result.record.losses.tolist()
+    ([2.0, 1.0, 0.0], [0.0, 1.0, 2.0])
+    """
 
     wins: FloatArray
     losses: FloatArray

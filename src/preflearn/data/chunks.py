@@ -32,6 +32,14 @@ class Chunk:
         Where the rows come from, for messages.
     kept : mapping of str to ndarray (n,), default=None
         Further columns, which are passed on beside predictions.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preflearn.data import Chunk
+    >>> piece = Chunk(np.zeros((3, 2)), np.array([1.0, 0.0, 2.0]), np.array([1, 1, 2]))
+    >>> piece.X.shape
+    (3, 2)
     """
 
     X: Any

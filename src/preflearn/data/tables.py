@@ -27,7 +27,15 @@ NAME_COLUMNS = ("item", "name", "id")
 
 
 class ItemTable(NamedTuple):
-    """A checked item table, as `read_items` returns it; ``values`` is None for items without features."""
+    """A checked item table, as `read_items` returns it; ``values`` is None for items without features.
+
+    Examples
+    --------
+    >>> from preflearn.io import read_items
+    >>> table = read_items({"item": ["ann", "bob"], "age": [20, 30]})
+    >>> table.names, table.feature_names
+    (array(['ann', 'bob'], dtype=object), ('age',))
+    """
 
     values: ItemArray | None
     names: NDArray[Any] | None

@@ -22,6 +22,13 @@ class ExpectedUtility:
         All pairs of labels of every item; items are probabilities of the states of the world.
     utility : array of shape (n_labels, n_states)
         Utility of each label (action) in each state: the expected utilities of items p are p @ utility.T.
+
+    Examples
+    --------
+    >>> from preflearn.datasets import make_label_rankings
+    >>> data = make_label_rankings(random_state=0)
+    >>> data.train.n_labels
+    5
     """
 
     train: LabelPreferences

@@ -26,6 +26,13 @@ class HiddenStates:
     utilities : array of shape (n_states, n_states, n_items) or (n_states, n_items)
         Values of the utility functions at the items: of one for each pair of states ``[low, high]``
         (`make_cyclic_preferences`), or of one for each state (`make_comparable_clusters`).
+
+    Examples
+    --------
+    >>> from preflearn.datasets import make_cyclic_preferences
+    >>> data = make_cyclic_preferences(2, n_items=6, random_state=0)
+    >>> data.comparisons.n_items, data.state.shape
+    (6, (6,))
     """
 
     comparisons: Comparisons

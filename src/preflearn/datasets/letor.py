@@ -34,6 +34,14 @@ class LetorFold:
         Number of the fold, from 1.
     train, validation, test : Ratings
         The parts; ``group`` is the query.
+
+    Examples
+    --------
+    >>> from preflearn.data import Ratings
+    >>> from preflearn.datasets import LetorFold
+    >>> part = Ratings([[0.1], [0.7]], [0, 1])
+    >>> LetorFold(1, part, part, part).number
+    1
     """
 
     number: int

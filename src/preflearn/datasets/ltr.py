@@ -33,6 +33,13 @@ class GradedRanking:
         Noise-free utility; sorting a group by it gives the best possible ranking.
     informative : array of shape (n_informative,)
         Columns that the utility depends on.
+
+    Examples
+    --------
+    >>> from preflearn.datasets import make_ltr
+    >>> data = make_ltr(n_groups=5, group_size=4, random_state=0)
+    >>> data.X.shape, data.y.shape
+    ((20, 20), (20,))
     """
 
     X: NDArray[np.float64]

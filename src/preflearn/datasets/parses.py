@@ -33,6 +33,13 @@ class ParseRanking:
         Within a sentence, differences of utilities are exactly ``coef`` times differences of features.
     spectrum : array of shape (n_features,)
         Population variances of the features, which are the principal axes; they sum to 1.
+
+    Examples
+    --------
+    >>> from preflearn.datasets import make_noisy_parse_ranking
+    >>> data = make_noisy_parse_ranking(random_state=0)
+    >>> data.train.n_groups
+    173
     """
 
     train: Ratings

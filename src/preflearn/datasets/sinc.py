@@ -29,6 +29,13 @@ class SincPreferences:
         True utilities sin(πx) / (πx) on the grid.
     flipped : array of shape (n_pairs,)
         Which training outcomes were reversed.
+
+    Examples
+    --------
+    >>> from preflearn.datasets import make_sinc_preferences
+    >>> data = make_sinc_preferences(random_state=0)
+    >>> data.train.n_features
+    1
     """
 
     train: Comparisons

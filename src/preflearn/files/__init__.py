@@ -129,7 +129,22 @@ def load(path: str | Path) -> Any:
 
 
 def open_model(path: str | Path) -> tuple[Any, dict[str, Any]]:
-    """Return the estimator of a model file, as `load` does, and the notes that were given to `save`."""
+    """Return the estimator of a model file, as `load` does, and the notes that were given to `save`.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> import preflearn
+    >>> from preflearn.files import open_model
+    >>> model = preflearn.BradleyTerry().fit(preflearn.Comparisons(None, ["ann", "bob"], ["bob", "cy"]))
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "model.preflearn")
+    ...     preflearn.save(model, path, notes={"season": 2024})
+    ...     again, notes = open_model(path)
+    >>> notes["season"]
+    2024
+    """
     with open_container(Path(path)) as container:
         _check_header(path, container.header)
         try:

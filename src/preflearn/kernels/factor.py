@@ -19,6 +19,14 @@ class FeatureMap(Protocol):
 
     ``transform(X)`` returns the rows Z of shape (n_items, r). Every row of Z depends on its own row of X only, so
     rows may come in chunks. ``n_features_out(n_features)`` is r. Maps hold arrays and a kernel, and can be pickled.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.gaussian_process.kernels import DotProduct
+    >>> from preflearn.kernels import linear_map
+    >>> linear_map(DotProduct(0.0)).n_features_out(3)
+    3
     """
 
     def transform(self, X: Any) -> Any:

@@ -22,7 +22,14 @@ FloatArray = NDArray[np.float64]
 
 
 class Derivatives(NamedTuple):
-    """log p(y | z) and its first three derivatives in z, each (m,)."""
+    """log p(y | z) and its first three derivatives in z, each (m,).
+
+    Examples
+    --------
+    >>> from preflearn.likelihoods import Logit
+    >>> Logit().log_density([1.0], [0.0]).first.tolist()
+    [0.5]
+    """
 
     value: FloatArray
     first: FloatArray
@@ -36,6 +43,12 @@ class Smoothed(NamedTuple):
     The tilted distribution p(y | z)ᵃ N(z; mean, variance) / Z has the mean ``mean + variance * first`` and the variance
     ``variance * rest``, where ``rest`` is ``1 + variance * second`` without its cancellation. The site precision of
     expectation propagation is ``-second / rest``.
+
+    Examples
+    --------
+    >>> from preflearn.likelihoods import Probit
+    >>> Probit().smoothed([1.0], [0.0], [1.0]).log_z.round(4).tolist()
+    [-0.6931]
     """
 
     log_z: FloatArray
@@ -49,6 +62,12 @@ class Bend(NamedTuple):
 
     It bends about 0 and ``±place``, over lengths of about ``length`` (analytic at least as far off the real axis), and
     beyond ``±settled`` no probability changes by more than 1e-20.
+
+    Examples
+    --------
+    >>> from preflearn.likelihoods import Logit
+    >>> Logit(tie=0.5).bend.place
+    0.5
     """
 
     place: float
@@ -62,6 +81,12 @@ class Likelihood(Protocol):
 
     Log-concave in z where ``log_concave`` says so: Laplace's method asks for that, expectation propagation does not.
     Implementations are frozen dataclasses. Swapping the two sides, (y, z) to (-y, -z), changes no density.
+
+    Examples
+    --------
+    >>> from preflearn.likelihoods import Likelihood, Logit
+    >>> isinstance(Logit(), Likelihood)
+    True
     """
 
     log_concave: ClassVar[bool]

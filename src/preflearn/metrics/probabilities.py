@@ -14,7 +14,15 @@ from preflearn.metrics._rows import Floats, Rows, check_rows
 
 
 class Calibration(NamedTuple):
-    """A calibration curve; bins without a prediction are left out."""
+    """A calibration curve; bins without a prediction are left out.
+
+    Examples
+    --------
+    >>> from preflearn.metrics import calibration_curve
+    >>> curve = calibration_curve([1, 1, -1, 1], [0.9, 0.8, 0.4, 0.6], n_bins=2)
+    >>> curve.predicted.round(2).tolist(), curve.observed.round(2).tolist()
+    ([0.28, 0.73], [0.0, 1.0])
+    """
 
     predicted: Floats  # mean predicted probability of each bin
     observed: Floats  # share of wins of each bin, ties counting one half

@@ -47,7 +47,16 @@ NOTHING_BUT_NOISE = 30.0  # times the deviation of utilities
 
 
 class Effect(NamedTuple):
-    """An effect in units of utility: its name, posterior mean and deviation, and the central 90 % interval."""
+    """An effect in units of utility: its name, posterior mean and deviation, and the central 90 % interval.
+
+    Examples
+    --------
+    >>> from preflearn import BradleyTerry, Comparisons
+    >>> games = Comparisons(None, ["ann", "bob"] * 5, ["bob", "ann"] * 5, [1, 1, 1, -1, 1] * 2)
+    >>> effect = BradleyTerry(side=True).fit(games).side_effect_
+    >>> effect.name, bool(effect.estimate > 0)
+    ('first side', True)
+    """
 
     name: str
     estimate: float
@@ -310,7 +319,15 @@ def _latents(choice: Choice, problem: Any, data: Statements) -> dict[str, Any]:
 
 
 class UnfinishedWarning(PreflearnWarning, ConvergenceWarning):
-    """An iteration stopped before it reached its tolerance; the message says how far it came."""
+    """An iteration stopped before it reached its tolerance; the message says how far it came.
+
+    Examples
+    --------
+    >>> from preflearn.models import UnfinishedWarning
+    >>> from sklearn.exceptions import ConvergenceWarning
+    >>> issubclass(UnfinishedWarning, ConvergenceWarning)
+    True
+    """
 
 
 def warn_unfinished(owner: str, inference: str, infos: list[Any], likelihood: Any) -> None:

@@ -109,6 +109,18 @@ def plot_spectrum(clusters: Any, *, n_values: int = 20, ax: Axes | None = None) 
     -------
     matplotlib Axes
         With a marker for each value, those of the clusters filled.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from matplotlib.figure import Figure
+    >>> from preflearn import Comparisons
+    >>> from preflearn.plots import plot_spectrum
+    >>> from preflearn.structure import ComparableClusters
+    >>> first, second = np.triu_indices(6, 1)
+    >>> groups = ComparableClusters(1, "svd", random_state=0).fit(Comparisons(6, first, second))
+    >>> plot_spectrum(groups, ax=Figure().subplots()).get_ylabel()
+    'size'
     """
     caller = "plot_spectrum"
     figure_class(caller)
@@ -142,6 +154,17 @@ def plot_shares(found: Any, *, ax: Axes | None = None) -> Axes:
     -------
     matplotlib Axes
         With two bars of shares.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from preflearn import Comparisons
+    >>> from preflearn.plots import plot_shares
+    >>> from preflearn.structure import rankability
+    >>> throws = Comparisons(None, ["rock", "scissors", "paper"], ["scissors", "paper", "rock"], weight=[9, 9, 9])
+    >>> ax = plot_shares(rankability(throws), ax=Figure().subplots())
+    >>> [text.get_text() for text in ax.get_yticklabels()]
+    ['learned', 'observed']
     """
     caller = "plot_shares"
     figure_class(caller)
@@ -183,6 +206,16 @@ def plot_comparison_graph(comparisons: Comparisons, *, cycles: Any = None, ax: A
     -------
     matplotlib Axes
         With a dot for every item that was compared, ordered by its share of wins, clockwise from the top.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from preflearn import Comparisons
+    >>> from preflearn.plots import plot_comparison_graph
+    >>> games = Comparisons(None, ["ann", "bob", "cy"], ["bob", "cy", "ann"])
+    >>> ax = plot_comparison_graph(games, ax=Figure().subplots())
+    >>> sorted(text.get_text() for text in ax.texts if text.get_text())
+    ['ann', 'bob', 'cy']
     """
     caller = "plot_comparison_graph"
     figure_class(caller)

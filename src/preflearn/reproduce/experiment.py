@@ -38,6 +38,13 @@ class Data:
         Other data to look for before the stand-in.
     layouts : sequence of mappings of str to int, default=()
         Other files that may be there in place of ``files``.
+
+    Examples
+    --------
+    >>> from preflearn.reproduce import find
+    >>> data = find("rankrls-table1").runs[0].data
+    >>> data.folder
+    'letor_ohsumed'
     """
 
     title: str
@@ -70,6 +77,13 @@ class Case:
         Directory of the data; None: use the stand-in.
     source : str
         Folder name of the data found, which differs from that of `Run.data` where its ``otherwise`` was found.
+
+    Examples
+    --------
+    >>> from preflearn.reproduce import Case
+    >>> case = Case(repeat=0, seed=0, settings={"n_items": 10})
+    >>> case.settings["n_items"]
+    10
     """
 
     repeat: int
@@ -114,6 +128,12 @@ class Run:
         What it reads.
     most_repeats : int, default=None
         Trials that there are at most, such as the folds of a data set.
+
+    Examples
+    --------
+    >>> from preflearn.reproduce import find
+    >>> find("gpgp-fig2").runs[0].repeats > 1
+    True
     """
 
     name: str
@@ -155,6 +175,12 @@ class Column:
         Digits after the point.
     spread : {"deviation", "error"}, default="deviation"
         Whether the standard deviation over trials stands beside a mean, as in the papers, or its standard error.
+
+    Examples
+    --------
+    >>> from preflearn.reproduce import Column
+    >>> Column("accuracy", "share of right pairs").key
+    'accuracy'
     """
 
     key: str
@@ -189,6 +215,12 @@ class Paired:
     over : str, default=None
         What is compared in place of trials, such as "queries": records then hold a list of values under the measure
         with this word, "first, queries", one for each; those of all trials count together.
+
+    Examples
+    --------
+    >>> from preflearn.reproduce import Paired
+    >>> Paired("ours", "theirs").kind
+    'wilcoxon'
     """
 
     first: str
@@ -241,6 +273,12 @@ class Experiment:
         What a reader of the table should know: one sentence or a few each.
     says : callable, default=None
         Further sentences, from the records: what only a run can tell.
+
+    Examples
+    --------
+    >>> from preflearn.reproduce import find
+    >>> find("gpgp-fig2").source
+    'gpgp 2022, Fig. 2'
     """
 
     name: str

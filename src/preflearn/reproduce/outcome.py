@@ -79,6 +79,12 @@ class Outcome:
         Versions of what computed it.
     said : sequence of str
         Sentences about the results, made by the experiment's ``says``.
+
+    Examples
+    --------
+    >>> from preflearn.reproduce import Outcome
+    >>> hasattr(Outcome, "from_json")
+    True
     """
 
     experiment: Experiment

@@ -34,13 +34,27 @@ MODULES = (
 
 @cache
 def experiments() -> dict[str, Experiment]:
-    """Return all experiments by name, paper by paper."""
+    """Return all experiments by name, paper by paper.
+
+    Examples
+    --------
+    >>> from preflearn.reproduce import experiments
+    >>> "kpcrank-table1" in experiments()
+    True
+    """
     modules = [import_module(f"preflearn.reproduce.{name}") for name in MODULES]
     return {one.name: one for module in modules for one in module.EXPERIMENTS}
 
 
 def find(name: str) -> Experiment:
-    """Return the experiment of a name; DataError with the nearest names if there is none."""
+    """Return the experiment of a name; DataError with the nearest names if there is none.
+
+    Examples
+    --------
+    >>> from preflearn.reproduce import find
+    >>> find("gpgp-fig2").name
+    'gpgp-fig2'
+    """
     known = experiments()
     if name not in known:
         near = nearest_names(name.lower(), [*known, "all"])

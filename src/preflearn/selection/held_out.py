@@ -27,6 +27,14 @@ class HeldOut:
     """Predictions of comparisons by models that had not seen them.
 
     ``row``, ``probability``, ``outcome``, ``weight`` and ``unit`` have an entry for each prediction.
+
+    Examples
+    --------
+    >>> from preflearn import BradleyTerry, Comparisons
+    >>> from preflearn.selection import held_out
+    >>> games = Comparisons(None, ["ann", "ann", "bob"] * 4, ["bob", "cy", "cy"] * 4)
+    >>> held_out(BradleyTerry, games, n_folds=3).probability.shape
+    (12,)
     """
 
     row: IntArray  # number of the comparison; by item, those with two held-out items occur twice
@@ -176,6 +184,14 @@ def outcome_probability(model: Any, data: Comparisons) -> FloatArray:
     """Return P(first is preferred) of comparisons as they were made, (m,): with the advantage of the first side.
 
     A model that has learned such an advantage leaves it out of its answers unless asked, and outcomes do not.
+
+    Examples
+    --------
+    >>> from preflearn import BradleyTerry, Comparisons
+    >>> from preflearn.selection import outcome_probability
+    >>> games = Comparisons(None, ["ann", "bob"], ["bob", "cy"])
+    >>> outcome_probability(BradleyTerry(prior=1.0).fit(games), games).shape
+    (2,)
     """
     if not hasattr(model, "predict_proba"):
         return np.asarray((1 + np.sign(model.predict(data))) / 2)
@@ -185,7 +201,17 @@ def outcome_probability(model: Any, data: Comparisons) -> FloatArray:
 
 @dataclass(frozen=True)
 class Paired:
-    """A difference of two means over the same comparisons."""
+    """A difference of two means over the same comparisons.
+
+    Examples
+    --------
+    >>> from preflearn import BradleyTerry, Comparisons
+    >>> from preflearn.selection import held_out, paired_difference
+    >>> games = Comparisons(None, ["ann", "ann", "bob"] * 4, ["bob", "cy", "cy"] * 4)
+    >>> logit, probit = (held_out(lambda: BradleyTerry(link), games, n_folds=3) for link in ("logit", "probit"))
+    >>> paired_difference(logit, probit).n_units
+    3
+    """
 
     mean: float  # first less second
     std_error: float
@@ -204,6 +230,15 @@ def paired_difference(one: HeldOut, other: HeldOut, *, random_state: int = 0) ->
     Differences of the same pair of items (item, judge) are added up and keep one sign, since repeats are not
     independent. The test flips these signs at random; it judges these models on these folds, and not how much they
     would differ if trained on other data.
+
+    Examples
+    --------
+    >>> from preflearn import BradleyTerry, Comparisons
+    >>> from preflearn.selection import held_out, paired_difference
+    >>> games = Comparisons(None, ["ann", "ann", "bob"] * 4, ["bob", "cy", "cy"] * 4)
+    >>> logit, probit = (held_out(lambda: BradleyTerry(link), games, n_folds=3) for link in ("logit", "probit"))
+    >>> paired_difference(logit, probit).p_value > 0.01
+    True
     """
     alike = (one.by, one.n_folds) == (other.by, other.n_folds)
     if not (alike and np.array_equal(one.row, other.row) and np.array_equal(one.unit, other.unit)):

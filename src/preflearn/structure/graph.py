@@ -192,6 +192,14 @@ class Hodge:
     """Shares of the squared net preferences, which sum to 1, and the scores (n,) of the gradient, mean 0 in each part.
 
     ``complete`` says whether all circles of three were used; otherwise some of the curl is counted as harmonic.
+
+    Examples
+    --------
+    >>> from preflearn import Comparisons
+    >>> from preflearn.structure import rankability
+    >>> throws = Comparisons(None, ["rock", "scissors", "paper"], ["scissors", "paper", "rock"], weight=[9, 9, 9])
+    >>> round(rankability(throws).hodge.curl, 3)
+    1.0
     """
 
     gradient: float

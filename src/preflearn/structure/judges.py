@@ -54,6 +54,14 @@ class JudgeReport:
         Pairs that the judge decided both ways.
     verdict : ndarray (n_judges,)
         "as expected", "like chance", "contrary", "on its own" (a taste of its own), or "undecided" (too few answers).
+
+    Examples
+    --------
+    >>> from preflearn import Comparisons
+    >>> from preflearn.structure import judge_report
+    >>> votes = Comparisons(None, ["ann", "bob", "ann"] * 6, ["bob", "cy", "cy"] * 6, judge=["u", "v", "w"] * 6)
+    >>> judge_report(votes).n_comparisons.tolist()
+    [6, 6, 6]
     """
 
     judge: Any

@@ -246,6 +246,15 @@ class Rankability:
         What ``condorcet`` and ``smith`` are drawn from on first use.
     along : tuple of str
         The only features that the circles depend on, one or two; empty where it is all of them.
+
+    Examples
+    --------
+    >>> from preflearn import Comparisons
+    >>> from preflearn.structure import rankability
+    >>> throws = Comparisons(None, ["rock", "scissors", "paper"], ["scissors", "paper", "rock"], weight=[9, 9, 9])
+    >>> found = rankability(throws)
+    >>> found.verdict, found.cycles[0][1]
+    ('cyclic', ['rock', 'scissors', 'paper'])
     """
 
     verdict: str
