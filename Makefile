@@ -49,7 +49,7 @@ format: $(VENV)/.dev
 
 # The site: docs/_build/html/index.html. Warnings are errors; then links, pictures and names are checked.
 docs: $(VENV)/.docs
-	rm -rf docs/_build/html
+	rm -rf docs/_build
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m sphinx -b html -d docs/_build/trees -W --keep-going -q docs docs/_build/html
 	$(BIN)/python docs/check_site.py docs/_build/html
 

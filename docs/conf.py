@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import warnings
-from importlib.util import find_spec
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -13,7 +12,6 @@ sys.path[:0] = [str(HERE)]
 from build_tools.gallery import SUBSECTIONS, reset  # noqa: E402
 
 import preflearn  # noqa: E402
-import preflearn.scale  # noqa: E402
 
 project = "preflearn"
 author = "the preflearn developers"
@@ -56,9 +54,7 @@ numpydoc_xref_param_type = False
 
 # The gallery runs every example; a failing one fails the build.
 warnings.filterwarnings("ignore", message="FigureCanvasAgg is non-interactive")
-NOT_HERE = [] if hasattr(preflearn.scale, "DaskRankRLS") and find_spec("dask") else ["plot_18_dask"]
 sphinx_gallery_conf = {
-    "ignore_pattern": "|".join([r"__init__\.py", *NOT_HERE]),
     "examples_dirs": ["../examples/gallery"],
     "gallery_dirs": ["gallery"],
     "filename_pattern": r"/plot_",

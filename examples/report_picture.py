@@ -1,4 +1,4 @@
-"""Make the report of the tastings and a picture of its first screen, as the README shows it.
+"""Make the report of the tastings and a picture of its first screen, as the start page of the site shows it.
 
     python examples/report_picture.py [--out docs/report.png]
 

@@ -6,11 +6,11 @@ import re
 from typing import Any
 
 _LITERAL = re.compile(r"(``.*?``|`.*?`_?)")
-_NOT_MARKUP = re.compile(r"(?<=\w)_(?!\w)|\|(?=\S)|(?<=\S)\|")
+_NOT_MARKUP = re.compile(r"(?<=\w)_(?!\w)|\|(?=\S)|(?<=\S)\||(?<=/)\*(?=[.\w])|\*(?=\.\w)")
 
 
 def escaped(lines: list[str]) -> list[str]:
-    """Return lines in which names that end in an underscore are no links, and bars no substitutions."""
+    """Return lines in which ``coef_`` is no link, a bar no substitution, and ``*.csv`` no emphasis."""
     found, example = [], False
     for line in lines:
         example = line.lstrip().startswith(">>>") or (example and bool(line.strip()))

@@ -31,7 +31,7 @@ def _inline(writer: Any, node: Any) -> None:
 def _block(writer: Any, node: Any) -> None:
     from docutils import nodes
 
-    writer.body.append(f'<div class="math">{mathml(node.astext(), "block")}</div>\n')
+    writer.body.append(f'<div class="formula">{mathml(node.astext(), "block")}</div>\n')
     raise nodes.SkipNode
 
 

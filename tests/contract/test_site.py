@@ -108,6 +108,7 @@ def test_formulas_become_mathml_or_are_refused(tool):
 def test_docstrings_keep_names_that_end_in_an_underscore(tool):
     escaped = tool("build_tools.docstrings").escaped
     assert escaped(["of n_items_ and |S|"]) == [r"of n_items\_ and \|S\|"]
+    assert escaped(["as votes/*.csv, or *this*"]) == [r"as votes/\*.csv, or *this*"]
     assert escaped(["as ``n_items_`` here"]) == ["as ``n_items_`` here"]
     assert escaped([">>> model.coef_", "array(|)", "", "coef_ x"]) == [">>> model.coef_", "array(|)", "", r"coef\_ x"]
 
