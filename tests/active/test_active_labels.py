@@ -128,7 +128,7 @@ def test_of_many_instances_the_uncertain_are_considered(monkeypatch):
             DataError,
             "no pair of labels",
         ),
-        (lambda m: suggest(m, NEW[:, :1]), DataError, "1 features"),
+        (lambda m: suggest(m, NEW[:, :1]), DataError, "1 feature"),
         (lambda m: information_gain(m, DATA, NEW), DataError, "about 6 instances and the pool has 4"),
     ],
 )

@@ -487,7 +487,10 @@ def test_two_camps_of_judges_are_named():
     side = np.where(np.isin(judge, [f"judge {k}" for k in range(4)]), 1.0, -1.0)
     data = Comparisons(7, first, second, side * np.where(rng.random(len(first)) < 0.05, -1, 1), judge=judge)
     result = rank(data)
-    assert "two camps of opposite tastes: 4" in result.warnings[0].text
+    one, other = (", ".join(f'"judge {k}"' for k in some) for some in (range(4), range(4, 8)))
+    text = result.warnings[0].text
+    assert f"({one}) answer the opposite of the other half ({other})" in text
+    assert "rank each camp by itself" in text
     assert not any(one.kind == "noise" for one in result.warnings)
 
 
@@ -517,7 +520,8 @@ def judged(sides, n, each):
 def test_judges_are_spoken_of_whatever_model_is_asked_for():
     data = judged([1, -1] * 4, 10, 50)
     result = rank(data)
-    assert "two camps of opposite tastes: 4" in result.warnings[0].text
+    assert "Half of the 8 judges" in result.warnings[0].text
+    assert "the opposite of the other half" in result.warnings[0].text
     assert "noise" not in [one.kind for one in result.warnings]
     asked = rank(data, model="bradley-terry")
     assert asked.ladder.terms.name == "bradley-terry"
@@ -529,9 +533,9 @@ def test_judges_are_spoken_of_whatever_model_is_asked_for():
 def test_a_judge_who_answers_by_chance_is_in_no_camp():
     result = rank(judged([-1, -1, -1, 1, 1, 1, 1, 0], 15, 60))
     text = result.warnings[0].text
-    assert "opposite tastes: 4" in text
-    assert "and 3" in text
-    assert '"judge 7" belongs to neither' in text
+    one, other = (", ".join(f'"judge {k}"' for k in some) for some in (range(3, 7), range(3)))
+    assert f"({one}) answer the opposite of 3 others ({other})" in text
+    assert "judge 7" not in text
 
 
 @pytest.mark.slow

@@ -95,7 +95,7 @@ def prepare(folder):
     Path("few.csv").write_text("\n".join(matches(3, 20)) + "\n")
     save_probable_models(Path())
     preflearn.analysis.ranker.rank_comparisons = once(
-        preflearn.analysis.ranker.rank_comparisons, lambda data, *_: len(data)
+        preflearn.analysis.ranker.rank_comparisons, lambda read, *_: read.source
     )
     preflearn.report.writing.report_html = once(preflearn.report.writing.report_html, lambda result: len(result.data))
 

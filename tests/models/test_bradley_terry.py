@@ -215,7 +215,7 @@ def test_names_copies_and_cross_validation():
     fitted = BradleyTerry(prior=2.0).fit(unseen)
     assert fitted.utility_[4] == 0
     assert fitted.std_[4] == pytest.approx(np.sqrt(2))
-    with pytest.raises(DataError, match='names "eve"'):
+    with pytest.raises(DataError, match='"eve" is not among the 4 items'):
         model.predict_utility(["eve"])
 
 

@@ -263,7 +263,7 @@ def test_mistakes_are_explained():
     with pytest.raises(ValueError, match="own_effect is a part of the utility"):
         PreferenceGP(cyclic_kernel="rbf", own_effect=True).fit(data)
     featureless = Comparisons(None, ["a", "b"], ["b", "c"])
-    with pytest.raises(ValueError, match=r"ConstantKernel\(\) beside a cyclic_kernel"):
+    with pytest.raises(ValueError, match=r"ConstantKernel\(\) beside circles"):
         PreferenceGP("rbf", cyclic_kernel="rbf").fit(featureless)
     with pytest.raises(ValueError, match="cyclic_kernel"):
         PreferenceGP(cyclic_kernel="cubic").fit(data)

@@ -88,7 +88,7 @@ def test_items_without_features_have_names_and_unseen_ones_the_prior():
     assert (std[:3] < 1).all()
     swapped = Comparisons(None, ["cy"], ["ann"])
     assert model.predict_proba(swapped)[0, 1] < 0.5
-    with pytest.raises(ValueError, match="not among the 4 of training"):
+    with pytest.raises(ValueError, match="not among the 4 items of training"):
         model.predict_utility(["eve"])
 
 

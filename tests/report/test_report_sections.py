@@ -167,7 +167,7 @@ def test_the_curve_of_a_feature_is_that_of_the_model(result_of):
 
 @pytest.mark.slow
 def test_what_to_compare_next_falls_back_and_says_so(result_of, monkeypatch):
-    assert "given that those above it will be answered" in asking.next_comparisons(shown_of(result_of("club")))
+    assert "once those above it are answered" in asking.next_comparisons(shown_of(result_of("club")))
     assert "about the preferences, given that" in asking.next_comparisons(shown_of(result_of("throws")))
     assert "given that those above it will be answered" in asking.next_comparisons(shown_of(result_of("judges")))
     monkeypatch.setattr(asking, "MOST_SUGGESTED", 5)

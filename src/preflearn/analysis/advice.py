@@ -151,19 +151,21 @@ def _opposed(model: Any, limits: Limits) -> list[Advice]:
     if doubt < limits.reverse_doubt:
         return []
     likely = model.in_likely_direction()
-    known = likely.reliabilities
-    one, other = ([name for name, s in known.items() if sign * s > limits.judge_sided] for sign in (1, -1))
+    one, other = _sides_of(likely, limits)
+    if not one or not other:
+        return []
     items = model.comparisons_.used_items()
     order = items[np.argsort(-likely.predict_utility()[items], kind="stable")]
     names = order if model.comparisons_.names is None else model.comparisons_.names[order]
-    half = "Half" if 2 * len(one) == len(known) else f"{len(one)}"
+    n = len(model.judges_)
+    half = "Half" if 2 * len(one) == n else f"{len(one)}"
     rest = (
         "of the other half"
-        if 2 * len(one) == len(known) == 2 * len(other)
+        if 2 * len(one) == n == 2 * len(other)
         else f"of {len(other)} other{'' if len(other) == 1 else 's'}"
     )
     text = (
-        f"{half} of the {len(known)} judges ({first_few(one, 12)}) {'answers' if len(one) == 1 else 'answer'} the "
+        f"{half} of the {n} judges ({first_few(one, 12)}) {'answers' if len(one) == 1 else 'answer'} the "
         f"opposite {rest} ({first_few(other, 12)}), and the comparisons cannot say who is right. There are two "
         f"rankings: one starts with {', '.join(map(str, names[:3]))} and ends with {names[-1]} (probability "
         f"{1 - doubt:.0%}), the other is about its reverse ({doubt:.0%}). The table counts both. Find out which judges "
@@ -171,6 +173,18 @@ def _opposed(model: Any, limits: Limits) -> list[Advice]:
         "camp by itself."
     )
     return [Advice("judges", text, tuple(other))]
+
+
+def _sides_of(model: Any, limits: Limits) -> tuple[list[Any], list[Any]]:
+    """Return the judges who mostly answer as the model ranks, and those who mostly answer the opposite."""
+    data, utility = model.comparisons_, model.predict_utility()
+    with_it = np.sign(data.outcome * (utility[data.first] - utility[data.second]))
+    weight = np.ones(len(data)) if data.weight is None else data.weight
+    number = {name: place for place, name in enumerate(model.judges_)}
+    judge = np.array([number.get(name, len(number)) for name in data.judge])  # the last are answers of nobody
+    more, chance = (np.bincount(judge, weight * one, len(number) + 1)[:-1] for one in (with_it, with_it**2))
+    one, other = (model.judges_[sign * more > limits.judge_sided * np.sqrt(chance)] for sign in (1, -1))
+    return list(one), list(other)
 
 
 def _two_camps(model: Any, limits: Limits) -> list[list[Any]]:

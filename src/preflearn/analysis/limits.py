@@ -82,8 +82,8 @@ class Limits:
         Judges up to which camps are looked for, and the mean likeness (cosine) of tastes within camps, less that
         across, from which they are opposed.
     reverse_doubt, judge_sided : float
-        Probability of the reverse of a ranking, as contrary judges would have it, from which that is said, and size of
-        the reliability of a judge from which it is on one of the sides.
+        Probability of the reverse of a ranking, as contrary judges would have it, from which that is said, and by how
+        many deviations of chance a judge answers with one of the two rankings who is on its side.
     matched_items, matched_share, matched_deviations : int, float, float
         Items up to which it is examined whether pairs were chosen by strength; squared differences of items that met,
         by those of all, below which they were; and by how many deviations of simulations a prior then holds back too
@@ -146,7 +146,7 @@ class Limits:
     judges_in_camps: int = 200
     camps_opposed: float = 0.3
     reverse_doubt: float = 0.02
-    judge_sided: float = 0.5
+    judge_sided: float = 2.0
     matched_items: int = 500
     matched_share: float = 0.4
     matched_deviations: float = 3.0

@@ -47,7 +47,7 @@ MANY_ITEMS, MANY_DRAWS, FEW_DRAWS = (
     4_000,
     400,
 )  # draws over which places of so many items, and of more, are counted
-DOUBT, HALF = 0.05, 0.5  # probability of the reverse that is warned of; reliability from which a judge is careful
+DOUBT = 0.05  # probability of the reverse that is warned of
 RELIABILITY = 0.1  # deviation of the reliabilities of judges of one kind a priori
 
 
@@ -426,12 +426,10 @@ class PreferenceGP(PreferenceModel):
         warn_unfinished(owner, self._learned.evidence.method.name, [s.info for _, s in self._mixture], self.likelihood_)
         reverse = self._learned.reverse
         if reverse is not None and reverse.weight >= DOUBT:
-            s, p = self._reliable[0][0], reverse.weight
-            one, other = np.sum(s > HALF), np.sum(s < -HALF)
             DataWarning(code="judges-contradict", owner=owner).warn(
-                f"{one} of {len(s)} judges {'answers' if one == 1 else 'answer'} the opposite of {other} "
-                f"other{'' if other == 1 else 's'}. Two rankings, one about the reverse of the other, explain the "
-                f"comparisons, with probabilities of {1 - p:.0%} and {p:.0%}; answers count both",
+                f"some of the {len(self.judges_)} judges answer the opposite of others. Two rankings, one about the "
+                f"reverse of the other, explain the comparisons, with probabilities of {1 - reverse.weight:.0%} and "
+                f"{reverse.weight:.0%}; answers count both",
                 "Leave out the judges who are wrong, if you know them",
                 "add comparisons of known outcome without a judge",
             )
