@@ -43,7 +43,16 @@ COMMANDS = {
         ["tcp://127.0.0.1:9: no Dask scheduler answers", "dask scheduler"],
     ),
     "scheduler: no address": (None, [*RANK, "--scheduler", "cluster"], ["cluster: no Dask scheduler answers"]),
-    "scheduler: beside by": (None, [*RANK, "--scheduler", "x", "--by", "y"], ["--by", "--scheduler", "Leave out one"]),
+    "scheduler: standard input": (
+        None,
+        ["rank", "-", "--scheduler", "x"],
+        ["--scheduler counts files", "path of a file"],
+    ),
+    "scheduler: nobody there to fit": (
+        None,
+        ["fit", "matches.csv", "--save", "new.preflearn", "--scheduler", "tcp://127.0.0.1:9"],
+        ["tcp://127.0.0.1:9: no Dask scheduler answers", "dask scheduler"],
+    ),
     # numbers
     "seed: a fraction": (None, [*RANK, "--seed", "1.5"], ["--seed", '"1.5"', "whole number"]),
     "seed: too large": (None, [*RANK, "--seed", "9" * 20], ["--seed", "from 0 to 4,294,967,295"]),

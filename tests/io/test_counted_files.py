@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import gzip
+import pickle
 import sys
 from collections import Counter
+from functools import reduce
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -15,6 +18,10 @@ from fast_share import cases
 from preflearn.data import Comparisons
 from preflearn.exceptions import DataError, FileFormatError
 from preflearn.io import opening, pieces, read_preferences
+from preflearn.io.counted_files import count_in_turn
+from preflearn.io.counts import add_all, add_counts
+from preflearn.io.read_options import Options
+from preflearn.io.reading import read_with
 
 FIELDS = ("first", "second", "outcome", "weight", "times", "judge", "cluster", "group")
 
@@ -206,6 +213,21 @@ def test_files_that_differ_are_refused_by_name(two):
     refused(two / "*.parquet", r'b\.parquet: column "winner" holds double, and string in .*a\.parquet')
     write(votes(np.random.default_rng(0), 50), two / "b.csv")
     refused(two, r"a\.parquet: this is a Parquet file")
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_files_may_be_counted_by_another_process(ending, two):
+    def elsewhere(files):
+        sent = [pickle.loads(pickle.dumps(file.seen_as(str(Path(file.name).absolute())))) for file in files]
+        return reduce(add_counts, [add_all(file.pieces()) for file in sent])
+
+    here, there = (
+        read_with(Options("read_preferences"), str(two / f"*.{ending}"), counting=counting)
+        for counting in (count_in_turn, elsewhere)
+    )
+    assert there.notes == here.notes
+    for name in FIELDS:
+        np.testing.assert_array_equal(getattr(there.data, name), getattr(here.data, name))
 
 
 def test_damaged_and_empty_files_are_refused_by_name(two):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from fast_share import cases
 from preflearn.analysis.analyse import checks_of
-from preflearn.analysis.ranker import rank_comparisons
+from preflearn.analysis.ranker import rank
 from preflearn.data import Comparisons
 from preflearn.structure import circle_search
 
@@ -98,4 +98,4 @@ def assert_same(one, other):
 @settings(max_examples=cases(4, 40), deadline=None, phases=[Phase.generate])  # to shrink an analysis takes minutes
 @given(votes())
 def test_an_analysis_of_counts_is_that_of_the_list(data):
-    assert_same(rank_comparisons(data), rank_comparisons(data.counted()))
+    assert_same(rank(data), rank(data.counted()))

@@ -3,6 +3,7 @@
 import os
 import pickle
 import signal
+from pathlib import Path
 
 import joblib
 import numpy as np
@@ -23,7 +24,10 @@ from preflearn import (
     save,
 )
 from preflearn.cli.main import main
-from preflearn.exceptions import DataError
+from preflearn.exceptions import DataError, FileFormatError
+from preflearn.io import counted_files, opening
+from preflearn.io.read_options import Options
+from preflearn.io.reading import read_with
 
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
@@ -33,6 +37,7 @@ pd = pytest.importorskip("pandas")
 from dask.delayed import delayed  # noqa: E402
 
 from preflearn.scale import DaskBradleyTerry, DaskPreferenceGP, DaskRankRLS, DaskRLS  # noqa: E402
+from preflearn.scale.dask_files import count_there, counting_on  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # what a library says about its own processes is not ours
 
@@ -199,27 +204,86 @@ def test_model_selection_by_joblib_on_the_cluster(client):
     assert there.best_params_ == here.best_params_
 
 
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    """Stand in a folder that is not that of the workers, with files of votes in several forms."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(opening, "LARGE", 0)
+    frame = votes(2).drop(columns="weight").assign(language=np.tile(["en", "de"], 200), note="x")
+    frame.to_csv("all.csv", index=False)
+    Path("parts").mkdir()
+    for number in range(10):
+        frame.iloc[number::10].to_parquet(f"parts/{number}.parquet")
+        frame.iloc[number::10].to_csv(f"parts/{number}.csv.gz", index=False)
+    return frame
+
+
+QUICK = ["--model", "bradley-terry"]
+RANKED = {
+    "Parquet": ["rank", "parts/*.parquet", *QUICK, "--no-circles", "--out", "out.csv", "--force"],
+    "text": ["rank", "parts/*.csv.gz", *QUICK, "--no-circles", "--json"],
+    "by": ["rank", "parts/*.parquet", *QUICK, "--no-circles", "--by", "language", "--out", "out.csv", "--force"],
+    "one file": ["rank", "all.csv", *QUICK, "--no-circles", "--columns", "judge=language", "--json"],
+    "fit": ["fit", "parts/*.parquet", *QUICK, "--save", "model.prefl", "--force"],
+    "fit one file": ["fit", "all.csv", *QUICK, "--save", "counted.prefl", "--force"],
+    "least squares": ["fit", "parts/*.parquet", "--model", "rankrls", "--save", "model.prefl", "--force"],
+}
+
+
 @pytest.mark.slow
-def test_the_command_ranks_files_on_a_cluster(client, tmp_path, capsys):
-    frame = votes(2).drop(columns="weight")
-    frame.to_csv(tmp_path / "all.csv", index=False)
-    (tmp_path / "parts").mkdir()
-    for number in range(3):
-        frame.iloc[number::3].to_parquet(tmp_path / "parts" / f"{number}.parquet")
-    address, quick = client.scheduler.address, ["--model", "bradley-terry", "--no-circles", "--keep-repeats"]
-    assert main(["rank", str(tmp_path / "all.csv"), *quick, "--out", str(tmp_path / "whole.csv")]) == 0
-    scattered = str(tmp_path / "parts" / "*.parquet")
-    assert main(["rank", scattered, "--scheduler", address, *quick, "--out", str(tmp_path / "counted.csv")]) == 0
-    whole, counted = (pd.read_csv(tmp_path / f"{name}.csv") for name in ("whole", "counted"))
-    assert counted["item"].tolist() == whole["item"].tolist()
-    np.testing.assert_allclose(counted["utility"], whole["utility"], rtol=1e-6, atol=1e-8)
-    other = frame[["first", "second"]].set_axis(["winner", "loser"], axis=1)
-    other.to_parquet(tmp_path / "parts" / "3.parquet")
-    assert main(["rank", str(tmp_path / "parts"), "--scheduler", address, *quick]) == 2
-    assert "3.parquet: the layout is" in capsys.readouterr().err
-    saved = tmp_path / "model.prefl"
-    assert main(["fit", str(tmp_path / "all.csv"), "--scheduler", address, "--save", str(saved), *quick[:2]]) == 0
-    assert saved.exists()
+def test_the_commands_say_the_same_with_a_cluster(client, files, capsys, monkeypatch):
+    for name, command in RANKED.items():
+        said = []
+        for further in ([], ["--scheduler", client.scheduler.address]):
+            with monkeypatch.context() as patch:
+                if further:
+                    patch.setattr(counted_files, "count_piece", None)  # nothing is counted here
+                assert main([*command, *further]) == 0, name
+            written = [Path(name).read_bytes() for name in ("out.csv", "model.prefl") if name in command]
+            told = capsys.readouterr().out
+            said.append((told.partition("\nSaved")[0] if name == "fit one file" else told, written))  # but for its size
+        assert said[0] == said[1], name
+
+
+@pytest.mark.slow
+def test_files_are_counted_by_workers_as_they_are_here(client, files, monkeypatch):
+    for path in ("parts/*.parquet", "parts/*.csv.gz", "all.csv"):
+        here = read_with(Options("read_preferences", counted=True), path)
+        with monkeypatch.context() as patch:
+            patch.setattr(counted_files, "count_piece", None)  # nothing is counted here
+            there = read_with(Options("read_preferences", counted=True), path, counting=counting_on(client))
+        assert (there.notes, there.columns, there.layout) == (here.notes, here.columns, here.layout)
+        assert there.data.times.sum() == len(files) > len(there.data.times)
+        for field in ("names", "first", "second", "outcome", "times"):
+            np.testing.assert_array_equal(getattr(there.data, field), getattr(here.data, field))
+
+
+@pytest.mark.slow
+def test_a_file_that_a_worker_refuses_is_named_as_it_is_here(client, files, capsys):
+    other = files[["first", "second"]].set_axis(["winner", "loser"], axis=1)
+    other.to_parquet("parts/8.parquet")
+    whole = Path("parts/3.csv.gz").read_bytes()
+    Path("parts/3.csv.gz").write_bytes(whole[: len(whole) // 2])
+    text = Path("all.csv").read_bytes()
+    Path("parts/x.csv").write_bytes(text)
+    Path("parts/y.csv").write_bytes(text.replace(b"item 3", b"item \xff"))
+    for path, words in (
+        ("parts/*.parquet", 'parts/8.parquet: this file lacks "first", "language"'),
+        ("parts/*.gz", "parts/3.csv.gz: the gzip data are damaged"),
+        ("parts/*.csv", "parts/y.csv, line"),
+    ):
+        said = []
+        for further in ([], ["--scheduler", client.scheduler.address]):
+            assert main(["rank", path, *QUICK, *further]) == 2
+            said.append(capsys.readouterr().err)
+        assert words in said[0]
+        assert said[0] == said[1]
+
+
+def test_a_worker_without_the_file_says_so(tmp_path):
+    file = counted_files.VoteFile("votes/1.csv", 0, ("winner",), counted_files.Likeness("a", frozenset(), {}))
+    with pytest.raises(FileFormatError, match=r"^votes/1\.csv: a worker of the cluster does not see this file"):
+        count_there(file.seen_as(str(tmp_path / "votes/1.csv")), file.name)
 
 
 @pytest.mark.slow

@@ -152,8 +152,8 @@ def fit(
     zero_based
         Feature numbers of the SVMlight file start at 0, not at 1.
     scheduler
-        Address of a Dask cluster, such as tcp://10.0.0.5:8786, whose workers count comparisons; DATA may then be a
-        directory or a pattern of files, which all workers see.
+        Address of a Dask cluster, such as tcp://10.0.0.5:8786, whose workers count comparisons, those of each file in
+        one task: a large file, or a directory or a pattern of files, which all workers see.
     force
         Replace the model file if there is one.
     """
@@ -193,8 +193,8 @@ def _learn(
             )
     if n_features is not None and not 1 <= n_features <= MOST_FEATURES:
         raise DataError(f"--n-features is {n_features}; it must be at least 1 and at most {MOST_FEATURES:,}.")
-    on_cluster = scheduler is not None  # files of comparisons, perhaps many
-    if on_cluster or not is_svmlight(source, options):
+    on_cluster = scheduler is not None  # the table is then counted, and not opened here
+    if not is_svmlight(source, options):
         for option, given in (("--zero-based", zero_based), ("--n-features", n_features)):
             if given:
                 raise DataError(f"{titled(source)}: {option} is for SVMlight files, and this is a table. Leave it out.")
@@ -204,8 +204,16 @@ def _learn(
         return labels.learn(found, asked or "auto", seed)
     with progress(f"Reading {titled(source)}"), labels.guessing(found):
         opened = None if found is None else found.table
-        rows: dict[str, Any] = {} if on_cluster else {"n_features": n_features, "zero_based": zero_based}
-        reading = read_any(source, options, margins=squares, opened=opened, scheduler=scheduler, **rows)
+        reading = read_any(
+            source,
+            options,
+            margins=squares,
+            opened=opened,
+            scheduler=scheduler,
+            counted=on_cluster,
+            n_features=n_features,
+            zero_based=zero_based,
+        )
     data, notes = reading.data, save_notes(reading) | {"zero_based": zero_based}
     if isinstance(data, Comparisons) and data.items is None and data.names is not None:
         notes["item_names"] = [str(name) for name in data.names]

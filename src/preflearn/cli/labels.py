@@ -24,7 +24,7 @@ from preflearn.io.label_tables import (
     no_labels,
     read_labels,
 )
-from preflearn.io.opening import open_source
+from preflearn.io.opening import are_several, open_source
 from preflearn.io.read_options import Options
 from preflearn.io.table import Table
 from preflearn.table_format import plural
@@ -61,7 +61,8 @@ def look_for_labels(source: str, reading: ReadOptions, models: Sequence[str] = (
         )
     missing = "drop" if reading.drop else "error"
     options = Options("read_label_preferences", columns=reading.columns, missing=missing)
-    if is_model(source) or is_svmlight(source, reading) or reading.format in ("preflib", "comparisons"):
+    others_only = is_model(source) or are_several(source) or reading.format in ("preflib", "comparisons")
+    if others_only or is_svmlight(source, reading):
         if of_labels:
             raise DataError(
                 f"{titled(source)}: {of_labels[0]} needs a table with features and a ranking or a class on each row."

@@ -132,8 +132,8 @@ def rank(
     explain
         Print the models that were compared, and what was not tried (--json always has them).
     scheduler
-        Address of a Dask cluster, such as tcp://10.0.0.5:8786, whose workers count the votes; DATA may then be a
-        directory or a pattern of files, such as 'votes/*.parquet', which all workers see.
+        Address of a Dask cluster, such as tcp://10.0.0.5:8786, whose workers count the votes, those of each file in one
+        task: of a large file, or a directory or a pattern of files such as 'votes/*.parquet', which all workers see.
     """
     machine.apply()
     out = output.out

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from preflearn.cli.options import ReadOptions
     from preflearn.data import Comparisons, ItemTable, Ratings
     from preflearn.io import ItemEncoder, Reading
+    from preflearn.io.counted_files import Counting
     from preflearn.io.table import Table
 
 
@@ -52,22 +53,28 @@ def read_any(
 
     ``opened`` is the table in the file, where that is known; ``scheduler`` the address of a cluster that counts files.
     """
-    from preflearn.io import read_preferences
+    from preflearn.io.read_options import Options
+    from preflearn.io.reading import read_with
 
-    if scheduler is not None:
-        return _read_on_cluster(source, options, scheduler, **further)
+    if scheduler is not None and source == "-":
+        raise DataError("--scheduler counts files, and standard input is none. Give the path of a file.")
     if is_model(source):
         raise FileFormatError(f"{source}: this is a model file of preflearn, not data. Give a data file.")
+    rows: dict[str, Any] = {}
     if is_svmlight(source, options):
         for option in options.given:
             if option != "--format":
                 why = "rows bring their own features" if option == "--items" else f"{option} is for tables"
                 raise DataError(f"{titled(source)}: this is an SVMlight file, and {why}. Leave out {option}.")
-        further |= {"n_features": n_features, "zero_based": zero_based}
+        rows = {"n_features": n_features, "zero_based": zero_based}
     if options.items is not None:
         _check_items(source, options.items)
     table = items if items is not None or options.items is None else str(options.items)
-    reading = read_preferences(source if opened is None else opened, table, **options.keywords(), **further)
+    said = options.keywords()
+    form = said.pop("form")
+    how = Options("read_preferences", **said, **further)
+    with _counting(scheduler) as counting:
+        reading = read_with(how, source if opened is None else opened, table, form=form, counting=counting, **rows)
     if options.lower_wins and "score_first" not in reading.columns:
         raise DataError(
             f"{reading.source}: --lower-wins is for two columns of scores, not for {reading.layout}. Leave it out."
@@ -75,20 +82,18 @@ def read_any(
     return reading
 
 
-def _read_on_cluster(source: str, options: ReadOptions, scheduler: str, **further: Any) -> Reading:
-    """Return the comparisons in files, counted by the workers of a cluster."""
-    from preflearn.scale.dask_files import cluster, read_votes
+@contextlib.contextmanager
+def _counting(scheduler: str | None) -> Iterator[Counting]:
+    """Return how files are counted: by the workers of the cluster at an address, or here."""
+    from preflearn.io.counted_files import count_in_turn
 
-    if source == "-":
-        raise DataError("--scheduler counts files, and standard input is none. Give the path of a file.")
-    if further.pop("by", None) is not None:
-        raise DataError(
-            "--by ranks categories apart, and --scheduler counts all votes together. Leave out one of them."
-        )
-    further.pop("counted", None)
-    items = None if options.items is None else str(options.items.resolve())
+    if scheduler is None:
+        yield count_in_turn
+        return
+    from preflearn.scale.dask_files import cluster, counting_on
+
     with cluster(scheduler) as client:
-        return read_votes(client, source, items, **options.keywords(), **further)
+        yield counting_on(client)
 
 
 def _check_items(source: str, items: Path) -> None:

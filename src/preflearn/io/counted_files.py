@@ -6,8 +6,8 @@ stands for several.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -35,7 +35,61 @@ class Counted(NamedTuple):
     layout: Layout
 
 
-def count_files(path: str, options: Options) -> Counted | None:
+class Likeness(NamedTuple):
+    """What the first of several files says that all of them must be like."""
+
+    name: str
+    columns: frozenset[str]
+    types: dict[str, str]
+
+
+@dataclass(frozen=True)
+class VoteFile:
+    """A file whose rows are to be counted, by this process or, as ``seen_as`` its path there, by another.
+
+    Attributes
+    ----------
+    name : str
+        Its path, as messages name it.
+    number : int
+        Its number among the files.
+    wanted : tuple of str
+        The columns to count.
+    like : Likeness
+        What it must be like.
+    opened : PieceFile or None
+        The file, where it is open already.
+    """
+
+    name: str
+    number: int
+    wanted: tuple[str, ...]
+    like: Likeness
+    opened: PieceFile | None = None
+
+    def seen_as(self, path: str) -> VoteFile:
+        """Return the same file by another path, not opened yet."""
+        return replace(self, name=path, opened=None)
+
+    def pieces(self) -> Iterator[Counts]:
+        """Yield the counts of pieces of the file; other columns or types than those wanted raise."""
+        file = self.opened or open_pieces(self.name)
+        if file is None:
+            raise _no_votes(self.name, "they are read as tables, and this is none")
+        _check_alike(file, self.like, self.wanted)
+        for piece in file.read(self.wanted):
+            yield count_piece(piece.columns, piece.line, self.number)
+
+
+Counting = Callable[[Sequence[VoteFile]], Counts | None]  # how files are counted: their sum in the order of the files
+
+
+def count_in_turn(files: Sequence[VoteFile]) -> Counts | None:
+    """Return the counts of files that this process reads, one after the other."""
+    return add_all(counts for file in files for counts in file.pieces())
+
+
+def count_files(path: str, options: Options, counting: Counting = count_in_turn) -> Counted | None:
     """Return the counted rows of files of comparisons; None for a single file that is better read whole."""
     several = are_several(path)
     names = [str(file) for file in list_files(path)] if several else [path]
@@ -55,7 +109,9 @@ def count_files(path: str, options: Options) -> Counted | None:
     small = not several and Path(path).stat().st_size <= WHOLE
     if small and left and telling_columns(first.head, layout):
         return None
-    counts = add_all(_counted(names, first, wanted))
+    like = Likeness(first.name, frozenset(first.head.columns), first.types)
+    files = [VoteFile(name, number, tuple(wanted), like) for number, name in enumerate(names)]
+    counts = counting([replace(files[0], opened=first), *files[1:]])
     if counts is None:
         raise no_rows(names[0])
     counts = summed(counts)
@@ -90,20 +146,9 @@ def _head(file: PieceFile, options: Options) -> tuple[Format | None, Layout, lis
     return known, layout, list(dict.fromkeys(used))
 
 
-def _counted(names: Sequence[str], first: PieceFile, wanted: Sequence[str]) -> Iterator[Counts]:
-    """Yield the counts of pieces of files; a file with other columns or types raises."""
-    for number, name in enumerate(names):
-        file = first if number == 0 else open_pieces(name)
-        if file is None:
-            raise _no_votes(name, "they are read as tables, and this is none")
-        _check_alike(file, first, wanted)
-        for piece in file.read(wanted):
-            yield count_piece(piece.columns, piece.line, number)
-
-
-def _check_alike(file: PieceFile, first: PieceFile, wanted: Sequence[str]) -> None:
+def _check_alike(file: PieceFile, first: Likeness, wanted: Sequence[str]) -> None:
     """Raise unless a file has the columns of the first one, with the same types."""
-    here, there = set(file.head.columns), set(first.head.columns)
+    here, there = set(file.head.columns), first.columns
     where = Place(file.name)
     if here != there:
         lacks, more = sorted(there - here), sorted(here - there)

@@ -16,7 +16,7 @@ from preflearn.data.ratings import Ratings
 from preflearn.data.tables import check_items
 from preflearn.exceptions import DataError, DataWarning, FileNote, Note, Place, Setting, first_few
 from preflearn.io.columns import Cells, numbered_together
-from preflearn.io.counted_files import count_files
+from preflearn.io.counted_files import Counting, count_files, count_in_turn
 from preflearn.io.formats import fitting_formats
 from preflearn.io.item_features import ItemEncoder, commas, known_items, read_items, row_features, row_items, unused
 from preflearn.io.label_tables import label_layout
@@ -268,8 +268,12 @@ def read_with(
     form: str | None = None,
     n_features: int | None = None,
     zero_based: bool = False,
+    counting: Counting = count_in_turn,
 ) -> Reading:
-    """Do what `read_preferences` does, with checked options; ``source`` may also be what `open_bytes` returns."""
+    """Do what `read_preferences` does, with checked options; ``source`` may also be what `open_bytes` returns.
+
+    ``counting`` is how files of votes are counted: by this process, or by others.
+    """
     if form is not None:
         check_choice(form, _FORMS, "form", options.owner)
     if source is items and isinstance(source, str):
@@ -287,7 +291,7 @@ def read_with(
     if is_path(source) and form in (None, "comparisons"):
         path = path_text(source, options.owner)
         if are_several(path) or (options.counted and is_large(path)):
-            votes = count_files(path, options)
+            votes = count_files(path, options, counting)
             if votes is not None:
                 return _of_rows(votes.table, votes.layout, items, options)
     found = open_source(source, options.owner, form)

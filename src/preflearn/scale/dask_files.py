@@ -1,21 +1,17 @@
-"""Files of comparisons read by the workers of a Dask cluster: each counts where it reads, and counts are added."""
+"""Files of votes counted by the workers of a Dask cluster: each counts where it reads, and only counts move."""
 
 from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
-import numpy as np
-
-from preflearn.data import Comparisons
-from preflearn.data.join import concatenate
-from preflearn.exceptions import DataError, FileFormatError, FileNote, Place
-from preflearn.io import Reading, read_preferences
-from preflearn.io.chunk_files import list_files
+from preflearn.exceptions import DataError, FileFormatError, Place
+from preflearn.io.counted_files import Counting, VoteFile
+from preflearn.io.counts import Counts, add_all
 
 PATIENCE = 5  # seconds to wait for a scheduler
 
@@ -52,72 +48,38 @@ def cluster(address: str) -> Iterator[Any]:
         log.setLevel(level)
 
 
-def read_votes(client: Any, paths: Any, items: Any = None, **options: Any) -> Reading:
-    """Return the comparisons in files, as counts; every worker must see the files by the same names.
+def counting_on(client: Any) -> Counting:
+    """Return the function that counts files on a cluster: a task for each, whose counts are added a few at a time.
 
-    Parameters
-    ----------
-    client : distributed.Client
-        Who reads.
-    paths : str, path or sequence of these
-        Files of one layout, directories or patterns.
-    items, **options
-        As in `preflearn.io.read_preferences`. Copies of rows are looked for within each file.
+    Every worker must see the files, by the paths that they have here.
     """
-    from dask.delayed import delayed
 
-    from preflearn.scale.dask_rows import joined
+    def count(files: Sequence[VoteFile]) -> Counts | None:
+        from dask.delayed import delayed
 
-    files = [path.resolve() for path in list_files(paths)]
-    parts = [delayed(_counted)(str(path), items, options) for path in files]
-    found: Reading = client.compute(joined(_added, parts), sync=True)
-    weight = found.data.weight
-    votes = "" if weight is None else f"; {len(found.data):,} different comparisons weigh {weight.sum():,.6g} in total"
-    note = FileNote(str(paths), f"{len(files)} files with the layout {found.layout}{votes}.")
-    return replace(found, notes=(note,), source=str(paths))
+        from preflearn.scale.dask_rows import joined
+
+        parts = [delayed(count_there)(file.seen_as(str(Path(file.name).absolute())), file.name) for file in files]
+        found: Counts | None = client.compute(joined(_added, parts), sync=True)
+        return found
+
+    return count
 
 
-def _counted(path: str, items: Any, options: dict[str, Any]) -> Reading:
-    """Read a file and count its comparisons."""
-    found = read_preferences(path, items, **options)
-    if not isinstance(found.data, Comparisons) or (found.encoder is not None and found.encoder.name is None):
-        raise FileFormatError(code="dask-not-votes", where=Place(path)).says(
-            "the file holds rows with features, and votes are counted on a cluster",
-            "Use preflearn.scale.DaskRankRLS for rows with features",
-            "name the items' table",
+def count_there(file: VoteFile, name: str) -> Counts | None:
+    """Return the counts of a file that a worker reads; messages name the file as the person did."""
+    if not Path(file.name).exists():
+        raise FileFormatError(code="file-not-on-worker", where=Place(name)).says(
+            "a worker of the cluster does not see this file", "Keep the files where all workers see them, by this path"
         )
-    return replace(found, data=merged(found.data), source=path)
+    try:
+        return add_all(file.pieces())
+    except DataError as error:
+        where = error.message.where
+        if where is None or where.source != file.name:
+            raise
+        raise type(error)(replace(error.message, where=replace(where, source=name))) from None
 
 
-def _added(readings: list[Reading]) -> Reading:
-    """Add the counts of files of one layout."""
-    first, *others = readings
-    data: Any = first.data
-    for other in others:
-        if (other.layout, other.columns) != (first.layout, first.columns):
-            raise FileFormatError(code="dask-layouts-differ", where=Place(other.source)).says(
-                f"the layout is {other.layout}, and that of {Path(first.source).name} is {first.layout}",
-                "Give files with the same columns",
-            )
-        data = concatenate(data, cast(Comparisons, other.data))
-    return replace(first, data=merged(data)) if others else first
-
-
-def merged(data: Comparisons) -> Comparisons:
-    """Return comparisons with equal ones merged into weights; those that belong to a ranking or choice are kept apart.
-
-    Examples
-    --------
-    >>> from preflearn.data import Comparisons
-    >>> merged(Comparisons(2, [0, 1, 0], [1, 0, 1], [1, 1, 1])).weight
-    array([2., 1.])
-    """
-    alone = data.group is not None or (data.cluster is not None and bool(np.any(data.cluster == "")))
-    if alone or len(data) == 0:
-        return data
-    keys = [data.first, data.second, data.outcome]
-    keys += [np.unique(one, return_inverse=True)[1].ravel() for one in (data.judge, data.cluster) if one is not None]
-    table = np.column_stack([*keys, *([] if data.covariates is None else [data.covariates])])
-    _, row, place = np.unique(table, axis=0, return_index=True, return_inverse=True)
-    weight = np.bincount(place.ravel(), np.ones(len(data)) if data.weight is None else data.weight)
-    return data._take(row, weight=weight)
+def _added(parts: Sequence[Counts | None]) -> Counts | None:
+    return add_all(part for part in parts if part is not None)
