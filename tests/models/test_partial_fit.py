@@ -61,8 +61,10 @@ def test_what_cannot_go_on_is_refused():
         RankRLS().partial_fit(Comparisons(None, ["a", "b"], ["b", "c"]))
     with pytest.raises(DataError, match="call by call"):
         RankRLS(smoothness=1.0).partial_fit(X, y)
-    with pytest.raises(ValueError, match="has infinitely many"):
-        RankRLS(kernel="rbf").partial_fit(X, y)
+    for kernel in ("rbf", RBF(np.ones(4)), "precomputed"):
+        with pytest.raises(AttributeError, match="partial_fit") as raised:
+            RankRLS(kernel=kernel).partial_fit(X, y)
+        assert "no finite number of features" in str(raised.value.__cause__)
 
 
 def test_landmarks_are_those_of_the_first_call():

@@ -55,7 +55,7 @@ def test_the_answer_names_the_leader_and_how_sure(result_of, parsed):
 def test_the_gravest_warning_is_in_the_answer_and_all_are_below(result_of):
     result = result_of("judges")
     text = report_html(result)
-    assert text.count("against the others") == 2
+    assert text.count("judges answers against the others: ") == 2
     assert all(clean(one.text, 1500).split("(")[0].split('"')[0][:40] in text for one in result.warnings)
     assert overview.warned(shown_of(replace(result, warnings=()))) == ""
     assert "no warnings" in overview.answer(shown_of(replace(result, warnings=())))
@@ -168,8 +168,10 @@ def test_the_curve_of_a_feature_is_that_of_the_model(result_of):
 @pytest.mark.slow
 def test_what_to_compare_next_falls_back_and_says_so(result_of, monkeypatch):
     assert "once those above it are answered" in asking.next_comparisons(shown_of(result_of("club")))
-    assert "about the preferences, given that" in asking.next_comparisons(shown_of(result_of("throws")))
-    assert "given that those above it will be answered" in asking.next_comparisons(shown_of(result_of("judges")))
+    assert "about the preferences once those above it are answered" in asking.next_comparisons(
+        shown_of(result_of("throws"))
+    )
+    assert "once those above it are answered" in asking.next_comparisons(shown_of(result_of("judges")))
     monkeypatch.setattr(asking, "MOST_SUGGESTED", 5)
     assert "whose order is least sure" in asking.next_comparisons(shown_of(result_of("club")))
 

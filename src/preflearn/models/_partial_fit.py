@@ -5,14 +5,29 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
+from sklearn.utils.metaestimators import available_if
 
 from preflearn.data import Chunks, Comparisons, Ratings
 from preflearn.exceptions import DataError, DataWarning, first_few
 from preflearn.inference.exact import solve
+from preflearn.kernels import linear_map, resolve_kernel
 from preflearn.models._least_squares import LeastSquares, system_of
-from preflearn.models.of_rows import Space
+from preflearn.models.of_rows import Space, is_given
 from preflearn.models.training_data import RowData
 from preflearn.operators import FloatArray
+
+
+def _has_features(model: Any) -> bool:
+    """Return whether a model has finitely many features, which is what sums are over; else say so."""
+    kernel = "linear" if model.kernel is None else model.kernel
+    if model.approximation is None and (
+        is_given(kernel) or linear_map(resolve_kernel(kernel, np.array([[0.0], [1.0]]))) is None
+    ):
+        raise AttributeError(
+            f"{type(model).__name__}: there is no partial_fit with the kernel {model.kernel!r}, which has no finite "
+            'number of features to add up. Use kernel="linear", or approximation=Nystroem(1000).'
+        )
+    return True
 
 
 class LearnsOn(LeastSquares):
@@ -20,6 +35,7 @@ class LearnsOn(LeastSquares):
 
     _groups: dict[Any, bool]
 
+    @available_if(_has_features)
     def partial_fit(self, X: Any, y: Any = None, qid: Any = None, sample_weight: Any = None) -> Self:
         """Learn from more rows, or comparisons, as if they had been given to ``fit`` with all those before.
 

@@ -378,7 +378,7 @@ class Rankability:
             f"  raw outcomes: a ranking explains {self.hodge.gradient:.0%}, circles of three "
             f"{self.hodge.curl:.0%}, longer circles {self.hodge.harmonic:.0%}",
             f"  {circles} of {triples} triples of items form a circle",
-            f"  average clustering: {self.clustering:.2f} (share of pairs of opponents of an item that met each other)",
+            f"  average clustering: {self.clustering:.2f} (how often opponents of an item met)",
             "  log evidence: " + ", ".join(f"{EVIDENCE[name]} {one:.1f}" for name, one in self.log_evidence.items()),
         ]
         if self.shared:
