@@ -85,7 +85,8 @@ def moments(likelihood, y, mean, variance, power=None):
     return Moments(d.log_z, mean + variance * d.first, variance * d.rest)
 
 
-def theta_step(likelihood):
-    """Step in log space that moves a bend by at most a fiftieth of its length."""
+def theta_step(likelihood, reach=0.0):
+    """Step in log space that moves a bend by at most a fiftieth of its length; margins bend at most at this reach."""
     place, length, _ = likelihood.bend
+    place = place if likelihood.outcomes else reach
     return 0.02 * min(1.0, length / place) if place else 0.02

@@ -20,7 +20,7 @@ def test_nothing_is_found_where_nothing_is():
     assert all(one.found is False and one.log_odds < 0 for one in found.values())
     assert found["circles"].text.startswith("no sign of circles")
     assert found["side"].text.startswith("no sign of an advantage of the first side (odds ")
-    assert found["judges"].text.startswith("judges agree (odds ")
+    assert found["judges"].text.startswith("no sign that judges differ (odds ")
 
 
 def test_a_side_is_found_with_its_odds():

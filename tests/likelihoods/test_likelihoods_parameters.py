@@ -98,7 +98,9 @@ def test_impossible_parameters_are_refused(build, message):
 
 
 def test_names_give_defaults_and_objects_pass_through():
-    assert [get_likelihood(name) for name in LIKELIHOOD_NAMES] == [Probit(), Logit(), Gaussian(), Davidson()]
+    defaults = {"probit": Probit(), "logit": Logit(), "gaussian": Gaussian(), "davidson": Davidson()}
+    assert {name: get_likelihood(name) for name in defaults} == defaults
+    assert all(get_likelihood(name) == type(get_likelihood(name))() for name in LIKELIHOOD_NAMES)
     likelihood = Probit(scale=1.0, tie=0.2)
     assert get_likelihood(likelihood) is likelihood
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.integrate import simpson
 from scipy.special import ndtr
 
 from fast_share import cases, mostly_slow
@@ -134,7 +135,7 @@ def test_theta_derivatives_of_log_z_are_slopes(likelihood):
         def along(t, unit=unit):
             return moments(likelihood.with_theta(likelihood.theta + t * unit), y, mean, variance).log_z
 
-        step = theta_step(likelihood)
+        step = theta_step(likelihood, np.abs(MEANS).max())
         noise = 1e-14 * np.abs(along(0.0)) / step
         numeric = slope(along, 0.0, step)
         assert np.all(np.abs(analytic[:, j] - numeric) <= 1e-8 * np.abs(numeric) + 30 * noise + 1e-10)
@@ -186,6 +187,13 @@ def test_probability_is_z_of_each_outcome(likelihood):
         np.testing.assert_allclose(
             p[:, 0], ndtr(mean / np.hypot(np.sqrt(variance), likelihood.noise_deviation)), rtol=1e-12
         )
+        return
+    if not likelihood.outcomes:  # of margins: what the density of a margin leaves above zero
+        for mean, variance in ((0.0, 1.0), (1.5, 0.3), (-0.4, 4.0)):
+            unit = np.hypot(likelihood.noise_deviation, np.sqrt(variance))
+            y = np.linspace(0.0, max(mean, 0.0) + 40.0 * unit, 20001)
+            above = simpson(np.exp(likelihood.smoothed(y, mean + 0 * y, variance + 0 * y).log_z), x=y)
+            np.testing.assert_allclose(likelihood.probability([mean], [variance]), [[above, 0.0, 1 - above]], atol=1e-8)
         return
     for y in outcomes(likelihood):
         z = np.exp(moments(likelihood, np.full_like(mean, y), mean, variance).log_z)

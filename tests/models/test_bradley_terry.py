@@ -68,6 +68,17 @@ def test_it_is_the_gaussian_process_without_features(seed, link, ties):
         np.testing.assert_allclose(slope, gradient, atol=1e-6)
 
 
+def test_it_agrees_with_choix():
+    case = json.loads(GOLDEN.read_text())
+    data = Comparisons(case["n_items"], case["winner"], case["loser"])
+    penalised = BradleyTerry(prior=1 / (2 * 0.1)).fit(data)
+    np.testing.assert_allclose(penalised.utility_, case["opt_pairwise_alpha_0.1"], atol=1e-6)
+    for link, prior, unit, close in (("logit", 1 / 0.5, 1.0, 1e-3), ("probit", 2 / 0.5, np.sqrt(2), 1e-6)):
+        mean, std = BradleyTerry(link, prior, inference="ep").fit(data).predict_utility(return_std=True)
+        np.testing.assert_allclose(mean / unit, case[f"ep_{link}_alpha_0.5_mean"], atol=close)
+        np.testing.assert_allclose(std / unit, case[f"ep_{link}_alpha_0.5_std"], atol=close)
+
+
 def test_maximum_likelihood_is_that_of_choix():
     case = json.loads(GOLDEN.read_text())
     data = Comparisons(case["n_items"], case["winner"], case["loser"])

@@ -304,6 +304,8 @@ def test_mistakes_are_named():
     X, y = spread([np.eye(6), np.arange(6.0)], 3)
     with pytest.raises(TypeError, match="Use RankRLS for what is in memory"):
         DaskRankRLS().fit(np.eye(6), np.arange(6.0))
+    with pytest.raises(TypeError, match=r"X is ndarray\. Use to_local\(\)\.predict"):
+        DaskRankRLS().fit(X, y).predict(np.eye(6))
     with pytest.raises(ValueError, match="needs the scores y"):
         DaskRankRLS().fit(X)
     with pytest.raises(DataError, match="qid has shape"):

@@ -302,10 +302,8 @@ def checks_of(analysis: Analysis) -> tuple[Check, ...]:
     judges = [one for one in made if one.term in JUDGES]
     if len(judges) == len(JUDGES) and all(one.found is False for one in judges):
         odds = max(one.log_odds or 0.0 for one in judges)
-        agree = Check(
-            "judges", False, odds, f"judges agree{_odds(odds, analysis.limits, 'against differences between them')}"
-        )
-        made = [*(one for one in made if one.term not in JUDGES), agree]
+        alike = Check("judges", False, odds, f"no sign that judges differ{_odds(odds, analysis.limits, 'against')}")
+        made = [*(one for one in made if one.term not in JUDGES), alike]
     elif any(one.found for one in judges):  # of what judges differ in, one way says it better: no word on the other
         made = [one for one in made if one.found is not False or one.term not in JUDGES]
     return (*_circles(analysis), *made)

@@ -17,6 +17,7 @@ _OPTIONAL = {
     "matplotlib": 'plots: pip install "preflearn[plot]"',
     "pyarrow": 'Parquet files: pip install "preflearn[io]"',
     "XlsxWriter": 'Excel files: pip install "preflearn[io]"',
+    "dask": 'clusters: pip install "preflearn[large]"',
     "pandas": "to_pandas(): pip install pandas",
 }
 

@@ -154,7 +154,10 @@ def rank(
     fixed = None if anchor is None else _anchor(anchor)
     for option, given in (("--report", report), ("--save", save), ("--explain", explain or None)):
         if by is not None and given is not None:
-            raise DataError(f"{option} is about one ranking, and --by makes several. Leave out one of the two.")
+            raise DataError(
+                f"{option} is about one ranking, and --by makes several. Leave out one of the two, or give a file that "
+                f'holds one category of column "{by}".'
+            )
     if by is not None and not (json or out) and (scale != "utility" or anchor is not None):
         raise DataError(
             "--by prints places, which have no scale. Add --out FILE or --json, or leave out --scale and --anchor."

@@ -70,6 +70,7 @@ def _roles(
         raise DataError(code="dask-roles-missing", owner=owner).says(
             f"it is not known which columns hold {' and '.join(missing)} (columns: {first_few(names, 8)})",
             f'Give columns={{"{missing[0]}": ...}}',
+            "turn a column that names the side that won into first, second and outcome (1, -1 or 0)",
         )
     return {role: found[role] for role in (*sides, "weight", *beside) if role in found}
 

@@ -23,7 +23,7 @@ def cluster(address: str) -> Iterator[Any]:
         from distributed import Client
     except ImportError:
         raise DataError(code="dask-not-installed").says(
-            "a cluster is reached by Dask, which is not installed", 'Install preflearn with "preflearn[large]"'
+            "a cluster is reached by Dask, which is not installed", 'Use pip install "preflearn[large]"'
         ) from None
     log = logging.getLogger("distributed")
     level = log.level

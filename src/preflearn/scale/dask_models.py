@@ -93,6 +93,11 @@ class OfDaskRows(OnDask):
         if hasattr(X, "map_partitions"):
             wanted = list(X.columns if names is None else names)
             return X[wanted].map_partitions(_utilities, model, meta=("utility", np.float64))
+        if not hasattr(X, "map_blocks"):
+            raise TypeError(
+                f"{type(self).__name__}.predict takes a Dask array or data frame; X is {type(X).__name__}. "
+                "Use to_local().predict for what is in memory."
+            )
         return X.rechunk({1: -1}).map_blocks(model.predict, dtype=np.float64, drop_axis=1)
 
 
