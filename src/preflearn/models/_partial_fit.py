@@ -35,7 +35,7 @@ class LearnsOn(LeastSquares):
 
     _groups: dict[Any, bool]
 
-    @available_if(_has_features)
+    @available_if(_has_features)  # type: ignore[untyped-decorator]
     def partial_fit(self, X: Any, y: Any = None, qid: Any = None, sample_weight: Any = None) -> Self:
         """Learn from more rows, or comparisons, as if they had been given to ``fit`` with all those before.
 
