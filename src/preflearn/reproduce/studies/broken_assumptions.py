@@ -194,8 +194,8 @@ SITUATIONS = {
         "ten votes a prompt, a quarter of the judges careless",
         prompts_and_careless,
         {"without": {}, "clusters alone": {"cluster": True}, "both": {"cluster": True, "judge_reliability": True}},
-        20,
-        5.0,
+        60,
+        6.0,
     ),
     "together": Situation(
         "tastes, reliabilities and side biases",
