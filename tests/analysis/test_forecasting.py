@@ -111,6 +111,8 @@ def test_what_cannot_be_forecast():
         preflearn.forecast(model, pair, points=(0, 1, 3))
     with pytest.raises(DataError, match="between 0 and 1"):
         preflearn.forecast(model, pair, level=1.0)
+    with pytest.raises(ValueError, match="k must be a whole number of at least 1; got 0"):
+        preflearn.forecast(model, pair, k=0)
     with pytest.raises(DataError, match="at most 5,000"):
         preflearn.forecast(model, pair * 5_001)
     with pytest.raises(TypeError, match="gives no probabilities of outcomes"):
