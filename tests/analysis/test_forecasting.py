@@ -1,5 +1,6 @@
 """Forecasts: fixtures have the model's probabilities, and final tables those of seasons written out."""
 
+import tracemalloc
 from itertools import product
 
 import numpy as np
@@ -46,6 +47,18 @@ def test_drawn_outcomes_are_as_frequent_as_they_are_probable(name):
     # games of the same two are won or lost together, as their difference is not known
     twice = model.sample_outcomes(X[[2, 2]], 60_000, 0, side=side)
     assert np.cov(twice.T)[0, 1] > 0.008
+
+
+def test_seasons_of_many_fixtures_are_drawn_a_part_at_a_time():
+    model, rng = fitted("no ties"), np.random.default_rng(0)
+    first = rng.integers(0, 4, 1_000)
+    X = Comparisons(4, first, (first + rng.integers(1, 4, 1_000)) % 4, names=NAMES)
+    tracemalloc.start()
+    drawn = model.sample_outcomes(X, 20_000, 0)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 20 * drawn.size  # bytes; a utility each, and its probabilities, would be more
+    np.testing.assert_allclose((drawn == 1).mean(axis=0), model.predict_proba(X)[:, 1], atol=0.02)
 
 
 def test_the_final_table_is_that_of_all_seasons_written_out():
@@ -98,6 +111,8 @@ def test_what_cannot_be_forecast():
         preflearn.forecast(model, pair, points=(0, 1, 3))
     with pytest.raises(DataError, match="between 0 and 1"):
         preflearn.forecast(model, pair, level=1.0)
+    with pytest.raises(ValueError, match="k must be a whole number of at least 1; got 0"):
+        preflearn.forecast(model, pair, k=0)
     with pytest.raises(DataError, match="at most 5,000"):
         preflearn.forecast(model, pair * 5_001)
     with pytest.raises(TypeError, match="gives no probabilities of outcomes"):

@@ -1,5 +1,7 @@
 """Which terms are chosen: what the residuals promise, what the evidence says, and what is not tried."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from ranking_data import by_utility
@@ -7,7 +9,14 @@ from ranking_data import by_utility
 from preflearn import BradleyTerry, Comparisons, PreferenceGP
 from preflearn.analysis import Limits, analyse, rank
 from preflearn.analysis.advice import camps
-from preflearn.analysis.ladder import Ladder, Step, build_ladder, expected_gains, side_follows_from_items
+from preflearn.analysis.ladder import (
+    Ladder,
+    Step,
+    _gain_of_signs,
+    build_ladder,
+    expected_gains,
+    side_follows_from_items,
+)
 from preflearn.analysis.model_names import BESIDE, Terms, terms_of
 from preflearn.exceptions import DataError
 
@@ -210,6 +219,19 @@ def test_even_camps_are_contradicting_judges_and_both_rankings_are_named():
     assert "There are two rankings: one starts with" in said.text
     assert len(said.items) == 5
     assert camps(ladder, Limits(reverse_doubt=0.6)) == []
+
+
+def test_many_judges_of_many_items_are_no_matrix():
+    rng = np.random.default_rng(0)
+    n, m = 3_000, 12_000
+    first, judge = rng.integers(0, n, m), rng.integers(0, n, m)
+    X = Comparisons(n, first, (first + rng.integers(1, n, m)) % n, rng.choice([-1.0, 1.0], m), judge=judge)
+    tracemalloc.start()
+    gain = _gain_of_signs(X, 0.5 * X.outcome, np.full(m, 0.25))
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert gain < 0
+    assert most < 8 * n * n / 4
 
 
 def test_camps_with_tastes_of_their_own_are_not_contradicting_judges():

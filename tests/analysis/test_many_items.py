@@ -73,3 +73,19 @@ def test_the_side_is_learned_beside_functions():
     result = preflearn.rank(Comparisons(X.items, X.first, X.second, outcome), limits=FEW)
     assert result.ladder.terms.name == "gp-ard-own+side"
     assert result.model.side_effect_.estimate > 0
+
+
+@pytest.mark.parametrize("strength", [0.0, 2.5])
+def test_circles_are_looked_for_beside_the_same_side(strength):
+    rng = np.random.default_rng(0)
+    X, kind = rng.normal(size=(75, 2)), np.arange(75) % 3
+    first = rng.integers(0, 75, 2_500)
+    second = (first + rng.integers(1, 4, 2_500)) % 75
+    circle = strength * np.array([0.0, 1.0, -1.0])[(kind[first] - kind[second]) % 3]
+    z = X[first, 0] - X[second, 0] + 1.5 + circle
+    games = Comparisons(X, first, second, np.where(z + rng.logistic(size=2_500) > 0, 1.0, -1.0))
+    found = preflearn.rank(games, limits=FEW, circles=True)
+    assert "bradley-terry+side" in [one.terms.name for one in found.ladder.steps]
+    assert "side" in found.ladder.terms
+    assert ("circles" in found.ladder.terms) == (strength > 0)
+    assert (found.rankability.verdict == "rankable") == (strength == 0)

@@ -266,3 +266,25 @@ def test_transformers_that_files_do_not_hold_are_named(path):
     with pytest.raises(TypeError, match="Pipeline of StandardScaler"):
         preflearn.save(make_pipeline(fitted_models.StandardScaler()).fit(fitted_models.X), path)
     assert not path.exists()
+
+
+@pytest.mark.parametrize("model", [PreferenceGP(hyperparameters="fixed"), preflearn.BradleyTerry(prior=1.0)])
+def test_how_often_comparisons_were_listed_comes_back(model, path):
+    rng = np.random.default_rng(0)
+    first = rng.integers(0, 4, 60)
+    counted = Comparisons(4, first, (first + 1) % 4, rng.choice([-1.0, 1.0], 60)).counted()
+    fitted = model.fit(counted)
+    loaded = again(fitted, path)
+    assert loaded.comparisons_.n_listed == 60
+    np.testing.assert_array_equal(loaded.comparisons_.times, counted.times)
+    if hasattr(model, "leave_one_out"):  # of those that were listed
+        same(loaded.leave_one_out(), fitted.leave_one_out())
+
+
+@pytest.mark.parametrize("times", [np.array([0, 2]), np.array([1.0, 2.0]), np.array([1])])
+def test_impossible_numbers_of_comparisons_are_refused(times, path):
+    counted = Comparisons(2, [0, 0, 1], [1, 1, 0]).counted()
+    model = preflearn.BradleyTerry(prior=1.0).fit(counted)
+    model.comparisons_ = counted._take(slice(None), times=times)
+    with pytest.raises(DataError, match="how many comparisons were listed"):
+        again(model, path)

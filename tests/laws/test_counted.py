@@ -11,6 +11,8 @@ from fast_share import cases
 from preflearn.analysis.analyse import checks_of
 from preflearn.analysis.ranker import rank
 from preflearn.data import Comparisons
+from preflearn.models import BradleyTerry
+from preflearn.selection import held_out
 from preflearn.structure import circle_search
 
 
@@ -99,3 +101,15 @@ def assert_same(one, other):
 @given(votes())
 def test_an_analysis_of_counts_is_that_of_the_list(data):
     assert_same(rank(data), rank(data.counted()))
+
+
+@pytest.mark.parametrize("by", ["pair", "judge"])
+def test_the_same_is_held_out(by):
+    rng = np.random.default_rng(0)
+    first = np.minimum(rng.geometric(0.3, 200) - 1, 4)  # some pairs, and judges, say much more than others
+    second = (first + rng.integers(1, 6, 200)) % 6
+    outcome = np.where(second - first + rng.logistic(size=200) > 0, 1.0, -1.0)
+    data = Comparisons(6, first, second, outcome, judge=np.array(list("abcdefg"))[np.minimum(first + second, 6)])
+    listed, counted = (held_out(BradleyTerry, X, by=by, n_folds=3) for X in (data, data.counted()))
+    for name in ("accuracy", "log_loss", "calibration_error"):
+        assert getattr(counted, name) == pytest.approx(getattr(listed, name), rel=1e-6)

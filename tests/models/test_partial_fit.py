@@ -40,11 +40,13 @@ def test_comparisons_call_by_call_and_files_between_them(tmp_path):
     ends = rng.permuted(np.tile(np.arange(20), (40, 1)), axis=1)[:, :2]
     outcome = rng.choice([-1.0, 0.0, 1.0], 40)
     every = Comparisons(items, *ends.T, outcome)
-    whole = RankRLS(0.1).fit(every).predict(items)
+    at_once = RankRLS(0.1).fit(every)
+    whole = at_once.predict(items)
     model = RankRLS(0.1).partial_fit(Comparisons(items, *ends[:15].T, outcome[:15]))
     save(model, tmp_path / "half.prefl")
     model = load(tmp_path / "half.prefl").partial_fit(Comparisons(items, *ends[15:].T, outcome[15:]))
     np.testing.assert_allclose(model.predict(items), whole, rtol=1e-8)
+    assert model.n_groups_ == at_once.n_groups_
 
 
 def test_what_cannot_go_on_is_refused():

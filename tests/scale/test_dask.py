@@ -192,6 +192,20 @@ def test_preferences_with_features_are_those_in_memory(likelihood):
     assert found.log_evidence_ == pytest.approx(whole.log_evidence_, rel=1e-8)
 
 
+def test_votes_that_were_counted_are_left_out_one_by_one():
+    frame = votes(4).drop(columns="weight")
+    parameters = {"ties": True, "hyperparameters": "fixed"}
+    found = DaskPreferenceGP(**parameters).fit(dd.from_pandas(frame, npartitions=3)).to_local()
+    listed = PreferenceGP(**parameters).fit(Comparisons(None, frame["first"], frame["second"], frame["outcome"]))
+    assert found.comparisons_.n_listed == len(frame)
+    counted, wanted = (
+        dict(zip(zip(X.names[X.first], X.names[X.second], X.outcome, strict=True), p[:, 1], strict=True))
+        for X, p in ((model.comparisons_, model.leave_one_out()) for model in (found, listed))
+    )
+    assert counted.keys() == wanted.keys()
+    np.testing.assert_allclose(list(counted.values()), [wanted[key] for key in counted], atol=1e-9)
+
+
 @pytest.mark.slow
 def test_model_selection_by_joblib_on_the_cluster(client):
     X, y, group, _ = table(8)

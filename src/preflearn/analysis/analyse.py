@@ -11,7 +11,17 @@ from typing import Any
 import numpy as np
 
 from preflearn.analysis.advice import LOOK_FOR_CIRCLES, Advice
-from preflearn.analysis.ladder import Ladder, NotTried, Progress, Step, build_ladder, judged_items, refined, step_of
+from preflearn.analysis.ladder import (
+    Ladder,
+    NotTried,
+    Progress,
+    Step,
+    build_ladder,
+    fit_step,
+    judged_items,
+    refined,
+    step_of,
+)
 from preflearn.analysis.limits import LIMITS, Limits
 from preflearn.analysis.model_names import BESIDE, as_seen, has_judges, is_approximated
 from preflearn.analysis.pairing import is_widened
@@ -180,8 +190,12 @@ def _with_circles(
     """Compare the chosen model with the same that has circles beside everything else; the better one is chosen."""
     screen = Screen(math.inf, math.inf) if always else Screen(limits.pairs_learned, limits.items_learned)
     start = ladder.chosen
-    if is_approximated(data, start.terms, limits):
-        start = next(one for one in ladder.ordered if not is_approximated(data, one.terms, limits))
+    if is_approximated(data, start.terms, limits):  # by name, and all else as it is: a side is no circle
+        start = next(one for one in ladder.steps if not is_approximated(data, one.terms, limits))
+        terms = replace(start.terms, beside=ladder.terms.beside)
+        if terms != start.terms:
+            start = fit_step(data, terms, start, random_state, limits)
+            ladder = replace(ladder, steps=(*ladder.steps, start))
     if "tastes" in start.terms and len(data.pairs) > limits.pairs_judged:
         reason = f"beside tastes of judges at most {limits.pairs_judged} pairs; here {len(data.pairs):,}"
         ladder = replace(ladder, left_out=(*ladder.left_out, NotTried("circles", reason=reason)))

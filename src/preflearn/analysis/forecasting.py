@@ -12,6 +12,7 @@ import numpy as np
 from preflearn.analysis.frames import data_frame
 from preflearn.analysis.result import RankResult
 from preflearn.data import Comparisons
+from preflearn.data.fields import check_count
 from preflearn.exceptions import DataError
 from preflearn.operators import FloatArray, IntArray
 from preflearn.table_format import Column, TextTable, chance, decimal, place_range, short_number
@@ -199,6 +200,7 @@ def forecast(
         raise DataError(code="forecast-level", owner="forecast").says(
             f"level is {level:g}; it must be between 0 and 1, for example 0.9."
         )
+    check_count(k, "k", "forecast")
     X = model._pairs_of(fixtures)
     if len(X) > MOST_FIXTURES:
         raise DataError(code="too-many-fixtures", owner="forecast").says(

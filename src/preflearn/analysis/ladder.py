@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
+from sklearn.utils.extmath import randomized_svd
 
 from preflearn.analysis.limits import LIMITS, Limits
 from preflearn.analysis.model_names import (
@@ -462,9 +463,8 @@ def _gain_of_signs(X: Comparisons, r: FloatArray, W: FloatArray) -> float:
     A = pair_operator(X.first, X.second, X.n_items)
     rows = np.arange(len(X))
     G = sp.csr_array((r * known, (judge, rows)), shape=(len(names), len(X))) @ A  # what each judge says of each item
-    small = (G @ G.T if len(names) <= X.n_items else G.T @ G).toarray()
-    leading = np.linalg.eigh(small)[1][:, -1]
-    s = np.sign(leading if len(names) <= X.n_items else G @ leading)[judge] * known
+    leading = randomized_svd(G, 1, n_oversamples=5, n_iter=20, random_state=0)[0][:, 0]
+    s = np.sign(leading)[judge] * known
     B = sp.diags_array(s) @ A
     return _gain(B.T @ r, B.power(2).T @ W, VARIANCES[:, None]) - len(names) * float(np.log(2))
 

@@ -218,7 +218,7 @@ def _judge(
                 lines, notes = judge_comparisons(given, *_predictions(saved, given))
             except DataError as error:
                 raise DataError(f"{titled(data)}: {error}") from None
-            sizes = {"n_comparisons": len(given), "n_items": given.n_items}
+            sizes = {"n_comparisons": given.n_listed, "n_items": given.n_items}
         else:
             sizes = {"n_rows": len(given), "n_groups": given.n_groups}
             prediction = saved.estimator.predict(given)

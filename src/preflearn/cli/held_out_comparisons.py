@@ -44,7 +44,7 @@ def data_facts(read: Reading, X: Comparisons, by: str, found: HeldOut) -> dict[s
     """Return what was cross-validated, for JSON."""
     return {
         "data": read.source,
-        "n_comparisons": len(X),
+        "n_comparisons": X.n_listed,
         "n_items": X.n_items,
         "held_out": by,
         "n_folds": found.n_folds,

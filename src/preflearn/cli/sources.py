@@ -176,7 +176,7 @@ def comparisons_of(source: str, options: ReadOptions, opened: Table | None = Non
         raise DataError(
             f"{source}: this least-squares model does not keep its data. Give the table of comparisons instead."
         )
-    what = f"a model, and the {plural(len(data), 'comparison')} of {plural(data.n_items, 'item')} it learned from"
+    what = f"a model, and the {plural(data.n_listed, 'comparison')} of {plural(data.n_items, 'item')} it learned from"
     reading = Reading(data, what, {}, (FileNote(source, f"{what}."),), None, source)
     return reading, data, saved.estimator
 

@@ -12,8 +12,7 @@ from preflearn.data.tables import check_items
 from preflearn.exceptions import DataError
 from preflearn.kernels.precomputed import KernelRows
 
-_ROWS = tuple(name for name in Comparisons._ROW_FIELDS if name != "times")  # a model knows weights only
-_COMPARISONS = (*_ROWS, "judges", "names", "feature_names", "covariate_names")
+_COMPARISONS = (*Comparisons._ROW_FIELDS, "judges", "names", "feature_names", "covariate_names")
 
 
 def fields_of(value: Any) -> dict[str, Any]:
@@ -56,7 +55,7 @@ def _columns(names: Any, table: Any, what: str) -> tuple[str, ...] | None:
 
 
 def _comparisons(
-    items: Any, names: Any, feature_names: Any, covariate_names: Any, judges: Any, **fields: Any
+    items: Any, names: Any, feature_names: Any, covariate_names: Any, judges: Any, times: Any = None, **fields: Any
 ) -> Comparisons:
     featureless = isinstance(items, np.ndarray) and items.dtype == np.bool_
     if featureless and items.ndim != 1:
@@ -64,8 +63,13 @@ def _comparisons(
     if judges is not None and not isinstance(judges, ItemTable):
         raise DataError("the judges are not a table")
     built = Comparisons._build(len(items) if featureless else items, judges=judges, **fields)
+    if times is not None and (
+        times.dtype != np.int64 or times.shape != (len(built),) or times.min() < 1 or built.weight is None
+    ):
+        raise DataError("how many comparisons were listed is not possible")
     return built._take(
         slice(None),
+        times=times,
         names=None if names is None else check_names(names, built.n_items, "Comparisons"),
         feature_names=_columns(feature_names, built.items, "features"),
         covariate_names=_columns(covariate_names, built.covariates, "covariates"),

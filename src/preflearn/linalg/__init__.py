@@ -244,10 +244,26 @@ def draw_normal(mean: FloatArray, covariance: FloatArray, count: int, rng: np.ra
     >>> draw_normal(np.array([1.0, 2.0]), np.zeros((2, 2)), 1, np.random.default_rng(0))
     array([[1., 2.]])
     """
+    root = normal_root(covariance)
+    draws = rng.standard_normal((count, root.shape[1])) @ root.T
+    draws += mean
+    return draws
+
+
+def normal_root(covariance: FloatArray) -> FloatArray:
+    """Return R (n, r) with RR' = covariance, which may be singular: normal draws are R times independent ones.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> normal_root(np.ones((2, 2)))
+    array([[1.],
+           [1.]])
+    """
     L, order = cholesky_pivoted(covariance)
-    draws = np.empty((count, mean.shape[0]))
-    draws[:, order] = rng.standard_normal((count, L.shape[1])) @ L.T
-    return draws + mean
+    root = np.empty_like(L)
+    root[order] = L
+    return root
 
 
 # Up to this many latents two BLAS threads spend more time waiting for each other than they save.

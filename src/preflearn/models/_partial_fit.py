@@ -101,7 +101,8 @@ class LearnsOn(LeastSquares):
         count = 0 if before is None else self.n_groups_
         self._sums, self._groups = sums, groups | new
         self._store(None, space, np.concatenate([solve(M.copy(), b, self.alpha) for M, b in sums], axis=-1))
-        self.n_groups_ = count + (len(new) - len(again) if labels is not None else int(data.pairs or not count))
+        alone = isinstance(data, RowData) and data.pairs  # rows without groups, which a call compares
+        self.n_groups_ = count + (len(new) - len(again) if labels is not None else int(alone or not count))
         return self
 
     def _read_more(self, X: Any, y: Any, qid: Any, sample_weight: Any, *, first: bool) -> Any:

@@ -18,7 +18,7 @@ from preflearn.data.fields import check_count
 from preflearn.inference.evidence import Learned, Solution
 from preflearn.inference.independent import DENSE
 from preflearn.items import as_items
-from preflearn.linalg import distinct_numbers, draw_normal, few_threads, generator
+from preflearn.linalg import distinct_numbers, draw_normal, few_threads, generator, normal_root
 from preflearn.metrics.pairwise import score_of_margins
 from preflearn.models._observations import Statements
 from preflearn.models.asked import OfStatements
@@ -117,6 +117,7 @@ def _without_groups(s: Solution, data: Statements, group: IntArray) -> Moments:
 
 MOST_DRAWN = 100  # items whose pairs are drawn jointly
 BLOCK = 2**22  # covariances between new and training items that are held at a time
+DRAWN = 2**20  # outcomes that are drawn at a time
 
 
 class _OfUtilities:
@@ -542,15 +543,14 @@ class UtilityPosterior(OfStatements):
         parts, counts = self._joints(rows), self._counts(n_samples, rng)
         reliable = [None] * len(parts) if rows.who is None or self._reliability is None else self._reliable
         for part, count, of_judges in zip(parts, counts, reliable, strict=True):
-            if not count:
-                continue
-            z = sign * draw_normal(part.mean, part.variance, count, rng)
-            if rows.who is not None and of_judges is not None:
-                z *= _draw_reliable(*of_judges, rows.who, count, rng)
-            for some in np.array_split(z, 1 + z.size // BLOCK):
-                p = part.likelihood.probability(some.ravel(), np.zeros(some.size))
-                u = rng.random(some.size)
-                blocks.append(((u < p[:, 0]).astype(np.int8) - (u >= p[:, 0] + p[:, 1])).reshape(some.shape))
+            root = normal_root(part.variance)
+            for some in np.array_split(np.arange(count), 1 + count * len(sign) // DRAWN) if count else ():
+                z = sign * (part.mean + rng.standard_normal((len(some), root.shape[1])) @ root.T)
+                if rows.who is not None and of_judges is not None:
+                    z *= _draw_reliable(*of_judges, rows.who, len(some), rng)
+                p = part.likelihood.probability(z.ravel(), np.zeros(z.size))
+                u = rng.random(z.size)
+                blocks.append(((u < p[:, 0]).astype(np.int8) - (u >= p[:, 0] + p[:, 1])).reshape(z.shape))
         return np.concatenate(blocks)
 
     def predict(self, X: Comparisons) -> FloatArray:

@@ -28,12 +28,12 @@ LEVEL = 0.95
 def calibration(shown: Shown) -> str:
     """Return how good predictions of held-out comparisons are, and how far their probabilities can be trusted."""
     data = shown.result.data
-    if len(data) < LEAST:
+    if data.n_listed < LEAST:
         return paragraph(
-            f"Not examined: {plural(len(data), 'comparison')}, and probabilities are judged from {LEAST} on."
+            f"Not examined: {plural(data.n_listed, 'comparison')}, and probabilities are judged from {LEAST} on."
         )
     if not hasattr(shown.result.model, "leave_one_out") and len(data) > MOST:
-        return paragraph(f"Not examined: the model would be trained {FOLDS} times on {len(data):,} comparisons.")
+        return paragraph(f"Not examined: the model would be trained {FOLDS} times on {data.n_listed:,} comparisons.")
     found, how = held_out_predictions(shown)
     accuracy = percent(found.accuracy) if found.outcome.any() else "none"
     predicted, observed, count = winner_curve(found.calibration, float(found.weight.sum()))

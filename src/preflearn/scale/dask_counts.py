@@ -48,7 +48,10 @@ def count_comparisons(
     ends = {side: table[side].to_numpy() for side in ("first", "second")}
     names = np.unique(np.concatenate(list(ends.values()))) if items is None else None
     given: dict[str, Any] = {name: table[name].to_numpy() for name in ("weight", *beside)}
-    return Comparisons(items, **ends, outcome=table["outcome"].to_numpy(), names=names, **given)
+    counted = Comparisons(items, **ends, outcome=table["outcome"].to_numpy(), names=names, **given)
+    # sums of given weights do not say how many there were
+    times = None if "weight" in roles else np.rint(given["weight"]).astype(np.int64)
+    return counted._take(slice(None), times=times)
 
 
 def _roles(

@@ -8,6 +8,7 @@ joined (`preflearn.inference.scattered`). So groups may lie anywhere, in any ord
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial, reduce
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -192,13 +193,6 @@ def _census(chunk: Chunk | None, known: Any, by_level: bool) -> Census:
     return census
 
 
-def _merge_censuses(parts: Sequence[Census]) -> Census:
-    whole, *others = parts
-    for other in others:
-        whole = whole.merged(other)
-    return whole
-
-
 class Sums(NamedTuple):
     """What some rows say: the system of closed groups, and of open ones in one way to see them."""
 
@@ -252,13 +246,6 @@ def _sample(chunk: Chunk | None, n_rows: int, number: int) -> Sample:
     return Sample.empty(n_rows) if chunk is None else Sample.drawn(chunk.X, n_rows, np.random.default_rng((0, number)))
 
 
-def _merge_samples(parts: Sequence[Sample]) -> Sample:
-    whole, *others = parts
-    for other in others:
-        whole = whole.merged(other)
-    return whole
-
-
 class DaskRows(RowSource):
     """Rows in a Dask collection; ``run`` computes a task, on a cluster or here."""
 
@@ -277,7 +264,8 @@ class DaskRows(RowSource):
                 if found.X is not None:
                     return found.X
             raise self.nothing()
-        found = self.run(joined(_merge_samples, [delayed(_sample)(part, n_rows, i) for i, part in enumerate(tasks)]))
+        samples = [delayed(_sample)(part, n_rows, i) for i, part in enumerate(tasks)]
+        found = self.run(joined(partial(reduce, Sample.merged), samples))
         if found.X is None:
             raise self.nothing()
         return found.X
@@ -296,7 +284,7 @@ class DaskRows(RowSource):
             census = None
             if way.pairs and len(about.open):
                 parts = [delayed(_census)(part, about.open, way.ties == "exclude") for part in self.rows.delayed(False)]
-                census = self.run(joined(_merge_censuses, parts))
+                census = self.run(joined(partial(reduce, Census.merged), parts))
             shared = delayed((features, about.open, census), pure=True, traverse=False)
             tasks = [delayed(_sums)(part, way, n_features, shared) for part in self.rows.delayed(True)]
             sums: Sums = self.run(joined(Sums.merged, tasks))

@@ -61,15 +61,16 @@ class _Folds:
             load[fold[unit]] += sizes[unit]
         return fold
 
-    def _split(self, unit: NDArray[np.intp], what: str) -> Iterator[Split]:
+    def _split(self, X: Any, unit: NDArray[np.intp], what: str) -> Iterator[Split]:
         """Yield the splits of rows of these units, numbered in sorted order."""
-        fold = self._deal(np.bincount(unit), what)[unit]
+        times = X.times if isinstance(X, Comparisons) else None
+        fold = self._deal(np.bincount(unit, times).astype(np.intp), what)[unit]
         for k in range(self.n_splits):
             yield np.flatnonzero(fold != k), np.flatnonzero(fold == k)
 
 
 class GroupFolds(_Folds):
-    """Folds of whole groups, balanced by number of rows.
+    """Folds of whole groups, balanced by number of rows, or of comparisons as they were listed.
 
     Parameters
     ----------
@@ -108,7 +109,7 @@ class GroupFolds(_Folds):
                 "turn on metadata routing and pass params={'qid': qid})",
             )
         n_rows = int(X.shape[0]) if hasattr(X, "shape") else len(X)
-        yield from self._split(codes(check_labels(labels, n_rows, "groups", "GroupFolds", "row"), n_rows), "groups")
+        yield from self._split(X, codes(check_labels(labels, n_rows, "groups", "GroupFolds", "row"), n_rows), "groups")
 
     def get_metadata_routing(self) -> Any:
         """Return what scikit-learn's routing should hand to `split`: groups, under either name."""
@@ -153,7 +154,7 @@ class ClusterFolds(_Folds):
             raise DataError(code="no-clusters-to-split", owner="ClusterFolds").says(
                 "the comparisons have no clusters", "Build Comparisons with cluster=..."
             )
-        yield from self._split(X.clusters(), "clusters")
+        yield from self._split(X, X.clusters(), "clusters")
 
 
 class PairFolds(_Folds):
@@ -180,7 +181,7 @@ class PairFolds(_Folds):
     def split(self, X: Comparisons, y: Any = None, groups: Any = None) -> Iterator[Split]:
         """Yield train and test row numbers."""
         _check_comparisons(X, "PairFolds")
-        yield from self._split(X.pairs.row, "distinct pairs")
+        yield from self._split(X, X.pairs.row, "distinct pairs")
 
 
 class ItemFolds(_Folds):
