@@ -222,7 +222,7 @@ def test_clusters_that_were_never_seen_are_noise():
     assert left.pairs_right >= left.pairs_right_now - 0.02
 
 
-@pytest.mark.filterwarnings("ignore:.*answers the opposite of 1 other:preflearn.exceptions.DataWarning")
+@pytest.mark.filterwarnings("ignore:.*answer the opposite of others:preflearn.exceptions.DataWarning")
 def test_the_reliable_are_asked_and_the_contrary_tell_as_much():
     model = PreferenceGP(ConstantKernel(VARIANCE), "probit", judge_reliability=True, n_restarts=0, random_state=0)
     rng = np.random.default_rng(1)
