@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from preflearn.data import Comparisons
+from preflearn.data import Comparisons, ItemTable
 from preflearn.models import PreferenceGP
 from preflearn.reproduce.experiment import Case, Column, Experiment, Record, Run
 from preflearn.reproduce.studies.coverage import random_pairs, verdict_of
@@ -15,15 +15,13 @@ ALONG = {"none": (), "a plane": ("b", "c"), "a line": ("b",)}
 
 def votes(truth: str, n_features: int, n: int, m: int, seed: int) -> Comparisons:
     """Return votes by a utility of the first feature, beside circles along others."""
-    import pandas as pd
-
     rng = np.random.default_rng([seed, n_features, n, m])
     X = rng.normal(size=(n, n_features))
     first, second = random_pairs(rng, n, m)
     plane = X[first, 1] * X[second, 2] - X[first, 2] * X[second, 1]
     turn = {"none": 0.0, "a plane": 0.7 * plane, "a line": np.sin(2 * (X[first, 1] - X[second, 1]))}[truth]
     z = X[first, 0] - X[second, 0] + turn + rng.logistic(size=m)
-    table = pd.DataFrame(X, columns=["a", "b", "c", *(f"x{k}" for k in range(3, n_features))])
+    table = ItemTable(X, None, ("a", "b", "c", *(f"x{k}" for k in range(3, n_features))), n)
     return Comparisons(table, first, second, np.where(z > 0, 1, -1))
 
 

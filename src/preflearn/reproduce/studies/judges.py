@@ -9,7 +9,7 @@ import numpy as np
 from scipy.stats import spearmanr
 from sklearn.model_selection import GroupKFold, KFold
 
-from preflearn.data import Comparisons
+from preflearn.data import Comparisons, ItemTable
 from preflearn.metrics import comparison_log_loss, expected_calibration_error, pairwise_accuracy
 from preflearn.models import PreferenceGP
 from preflearn.reproduce.data_tables import read_cars
@@ -37,15 +37,13 @@ def load(folder: Path) -> tuple[Comparisons, dict[int, float]]:
     preferences, items, users = read_cars(folder)
     user, better, worse = preferences[preferences[:, 3] == 0, :3].astype(int).T
     turned = np.random.default_rng(0).random(len(user)) < 0.5  # the preferred car is listed first
-    table: dict[str, Any] = {"judge": users[:, 0].astype(int)}
-    table.update(zip(_OF_JUDGES, _standardised(users[:, 1:5]).T, strict=True))
     data = Comparisons(
         _standardised(items[:, 1:]),
         np.where(turned, worse, better) - 1,
         np.where(turned, better, worse) - 1,
         np.where(turned, -1, 1),
         judge=user,
-        judges=_frame(table),
+        judges=_described(users[:, 0], _standardised(users[:, 1:5])),
     )
     return data, dict(zip(users[:, 0].astype(int).tolist(), users[:, 5].tolist(), strict=True))
 
@@ -59,7 +57,7 @@ def simulated(n_judges: int = 10, answers: int = 30) -> tuple[Comparisons, dict[
     first = rng.integers(0, 10, len(judge))
     second = (first + rng.integers(1, 10, len(judge))) % 10
     z = own[first, judge - 1] - own[second, judge - 1]
-    judges = _frame({"judge": np.arange(1, n_judges + 1), **dict(zip(_OF_JUDGES, table.T, strict=True))})
+    judges = _described(np.arange(1, n_judges + 1), table)
     data = Comparisons(X, first, second, np.sign(z + rng.logistic(size=len(z))), judge=judge, judges=judges)
     return data, dict.fromkeys(range(1, n_judges + 1), 0.0) | {1: 1.0}
 
@@ -68,10 +66,9 @@ def _standardised(X: Any) -> Any:
     return (X - X.mean(axis=0)) / X.std(axis=0)
 
 
-def _frame(columns: dict[str, Any]) -> Any:
-    import pandas as pd
-
-    return pd.DataFrame(columns)
+def _described(names: Any, values: Any) -> ItemTable:
+    """Return what is known of judges."""
+    return ItemTable(values, np.array(names.astype(int).tolist(), dtype=object), _OF_JUDGES, len(names))
 
 
 def predictions(case: Case) -> list[Record]:
